@@ -5,22 +5,30 @@ import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
 import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
+import { expired } from "./journeys/expired.ts";
 import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
+import { hostile } from "./journeys/hostile.ts";
+import { keys } from "./journeys/keys.ts";
 import { language } from "./journeys/language.ts";
+import { large } from "./journeys/large.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
+import { offline } from "./journeys/offline.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
 import { profile } from "./journeys/profile.ts";
 import { quality } from "./journeys/quality.ts";
 import { scroll } from "./journeys/scroll.ts";
+import { sessions } from "./journeys/sessions.ts";
 import { settings } from "./journeys/settings.ts";
 import { shares } from "./journeys/shares.ts";
 import { shell } from "./journeys/shell.ts";
+import { timeline } from "./journeys/timeline.ts";
 import { videos } from "./journeys/videos.ts";
+import { viewer } from "./journeys/viewer.ts";
 import type { Visit } from "./visit.ts";
 
 /** What a person does with the page. Each journey begins in a new tab without cookies. */
@@ -39,5 +47,6 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares,
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares, viewer,
+  timeline, keys, expired, hostile, sessions, offline,
 ];

@@ -6,7 +6,7 @@
 //
 // `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the
 // root of a running server to be used instead of the program. Names choose journeys, or `plain`,
-// `zoom` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
+// `zoom`, `empty`, `closed` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,6 +23,7 @@ import { withoutScript } from "./plain.ts";
 import { startProxy } from "./proxy.ts";
 import { takePictures } from "./readme.ts";
 import { USER, startServer } from "./server.ts";
+import { closedServer, emptyServer } from "./states.ts";
 import { type Site, type Variant, Visit } from "./visit.ts";
 import { deepZoom } from "./zoom.ts";
 
@@ -93,6 +94,10 @@ function tests(browser: Browser, sites: Sites, artifacts: string): Test[] {
     for (const [name, site] of Object.entries(sites)) found.push({ name: `plain ${name}`, run: () => withoutScript(browser, site.root) });
   }
   if (isWanted("zoom")) found.push({ name: "zoom", run: () => deepZoom(browser, sites.direct.root, artifacts) });
+  if (isWanted("empty") && !flags.url) found.push({ name: "empty", run: () => emptyServer(browser, flags.program, artifacts) });
+  if (isWanted("closed") && !flags.url) {
+    found.push({ name: "closed", run: () => closedServer(browser, flags.program, flags.library, artifacts) });
+  }
   if (isWanted("lighthouse")) {
     const run = async () => (await import("./lighthouse.ts")).measure(`${sites.direct.root}-/`, "start", artifacts);
     found.push({ name: "lighthouse", run });

@@ -15,9 +15,12 @@ export interface Album {
   readonly tracks: readonly string[];
 }
 
+/** Title of 4 kB with markup and a mark that reverses the direction of what follows (Unicode, UAX #9). */
+export const HOSTILE = `\u202e<img src=x onerror="document.title='run'"> ${"very long title ".repeat(256)}`.trim();
+
 export const ALBUMS: readonly Album[] = [
   { artist: "The Alternators", title: "Night", year: 1999, genre: "Rock", extension: "flac", tracks: ["Dusk", "Night", "Dawn"] },
-  { artist: "Ōkami Trio", title: "雨の日", year: 2015, genre: "Jazz", extension: "mp3", tracks: ["雨", "Umbrella 🌂", "<b>Sun</b>"] },
+  { artist: "Ōkami Trio", title: "雨の日", year: 2015, genre: "Jazz", extension: "mp3", tracks: ["雨", "Umbrella 🌂", "<b>Sun</b>", HOSTILE] },
   { artist: "فرقة النور", title: "صباح", year: 2021, genre: "Folk", extension: "opus", tracks: ["صباح", "مساء"] },
 ];
 

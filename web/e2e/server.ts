@@ -21,14 +21,20 @@ export interface Server {
 interface Options {
   readonly program: string;
   readonly library: string;
+  /** True to add no user. */
+  readonly hasNoUser?: boolean;
+  /** More flags of `pelton serve`. */
+  readonly flags?: readonly string[];
 }
 
 /** Starts the server with one admin and an empty data directory, and waits for its first scan. */
-export async function startServer({ program, library }: Options): Promise<Server> {
+export async function startServer({ program, library, hasNoUser = false, flags: more = [] }: Options): Promise<Server> {
   const data = await mkdtemp(join(tmpdir(), "pelton-page-"));
-  const added = spawnSync(program, ["user", "add", USER.user, "--admin", "--data", data], { input: `${USER.password}\n`, encoding: "utf8" });
-  if (added.status !== 0) throw new Error(`pelton user add: ${added.stderr}`);
-  const flags = ["--listen", "127.0.0.1:0", "--images-iiif", "on", "--data", data];
+  if (!hasNoUser) {
+    const added = spawnSync(program, ["user", "add", USER.user, "--admin", "--data", data], { input: `${USER.password}\n`, encoding: "utf8" });
+    if (added.status !== 0) throw new Error(`pelton user add: ${added.stderr}`);
+  }
+  const flags = ["--listen", "127.0.0.1:0", "--images-iiif", "on", "--data", data, ...more];
   const child = spawn(program, ["serve", ...flags, library], { stdio: ["ignore", "ignore", "pipe"] });
   const stop = async () => {
     child.kill("SIGTERM");
@@ -37,7 +43,7 @@ export async function startServer({ program, library }: Options): Promise<Server
   };
   try {
     const port = await announcedPort(child);
-    await scanned(port);
+    if (!hasNoUser && more.length === 0) await scanned(port);
     return { port, stop };
   } catch (error) {
     await stop();

@@ -25,8 +25,11 @@ export const reachable = signal(true);
 /** True once a request was refused because it needs a login; cleared after the login. */
 export const needsLogin = signal(false);
 
+/** Increases when requests that failed may succeed: after a login, and once the server responds again. */
+export const recoveries = signal(0);
+
 interface Options {
-  method?: "GET" | "POST" | "PUT" | "DELETE";
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   /** Value that is sent as JSON. */
   body?: unknown;
   /** Parameters that are sent as a form, which has room for more than a URL. */
@@ -75,11 +78,6 @@ export async function request(target: string, options: Options = {}): Promise<Re
   throw new ApiError(response.status, title, Number.isFinite(retryAfter) ? retryAfter : undefined, advice);
 }
 
-/** Returns the title of a problem document, or the status line's reason. */
-export async function titleOf(response: Response): Promise<string> {
-  return (await sentencesOf(response))[0] ?? "";
-}
-
 /** Returns the title of a problem document, its cause and its hint, or the status line's reason. */
 async function sentencesOf(response: Response): Promise<string[]> {
   try {
@@ -109,6 +107,7 @@ export function watchConnection(): void {
   reachable.subscribe((isReachable) => {
     if (isReachable) {
       pause = 1000;
+      recoveries.value += 1;
     } else {
       timer ??= setTimeout(attempt, pause);
     }

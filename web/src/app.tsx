@@ -7,6 +7,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { LoginDialog } from "./account/login.tsx";
 import { needsLogin, reachable, watchConnection } from "./api.ts";
 import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
+import { decoded } from "./base.ts";
 import { choose, loadMessages, setLanguage, t } from "./i18n/messages.ts";
 import { addCommands, startKeys } from "./keys.ts";
 import { PlayerSlot } from "./music/slot.tsx";
@@ -42,15 +43,6 @@ function Page() {
       {needsLogin.value && <LoginDialog />}
     </div>
   );
-}
-
-/** Decodes a percent-encoded part of a path. Returns the part itself if its escapes are invalid. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function Navigation({ present }: { present: Area | undefined }) {
@@ -92,7 +84,7 @@ function TopBar() {
     event.preventDefault();
     clearTimeout(timer.current);
     const q = input.current?.value.trim() ?? "";
-    navigate(q ? `${area}/search` : area, q ? { query: { q } } : {});
+    navigate(q ? `${area}/search` : area, { query: q ? { q } : {} });
   };
   useEffect(() => {
     // While the user types, the text of the field is newer than that in the address.
@@ -164,7 +156,7 @@ function start(): void {
   watchConnection();
   const wanted = chosenLanguage.value ? [chosenLanguage.value] : navigator.languages;
   const ready = setLanguage(choose(wanted)).catch(() => setLanguage("en"));
-  void loadSession();
+  reachable.subscribe((isReachable) => isReachable && void loadSession());
   void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
   registerWorker();
 }

@@ -28,3 +28,12 @@ export function url(target: string): string {
 export function withPrefix(target: string, prefix: string): string {
   return /^\/(-|rest)([/?]|$)/.test(target) ? target : prefix + target;
 }
+
+/** Decodes a percent-encoded part of a path. Returns the part itself if its escapes are invalid. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

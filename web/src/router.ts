@@ -26,8 +26,8 @@ export const address = signal<Address>(EMPTY);
 
 /** Returns the URL of a view, for links. */
 export function href(path: string, query?: Record<string, string>): string {
-  const search = query ? `?${new URLSearchParams(query)}` : "";
-  return pagePath + path + search;
+  const search = new URLSearchParams(query);
+  return pagePath + path + (search.size > 0 ? `?${search}` : "");
 }
 
 /** Shows the view at `path`, and adds it to the history unless `replace` is set. */

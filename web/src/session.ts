@@ -1,6 +1,6 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 
-import { ApiError, api, needsLogin } from "./api.ts";
+import { ApiError, api, needsLogin, recoveries } from "./api.ts";
 import { filesPrefix } from "./base.ts";
 
 /** User of the page. */
@@ -35,11 +35,35 @@ export async function loadSession(): Promise<void> {
 export async function logIn(name: string, password: string): Promise<void> {
   become(await api<Session>("/session", { method: "POST", body: { name, password } }));
   needsLogin.value = false;
+  recoveries.value += 1;
 }
 
 /** Ends the session. */
 export async function logOut(): Promise<void> {
   become(await api<Session>("/session", { method: "DELETE" }));
+}
+
+/** Resolves once the session is another one than `before`, as after a login. */
+export function sessionAfter(before: Session): Promise<void> {
+  return new Promise((resolve) => {
+    effect(function () {
+      if (session.value === before) return;
+      resolve();
+      this.dispose();
+    });
+  });
+}
+
+/** Calls `load`, and again after each login that the server asks for. */
+export async function withLogin<T>(load: () => Promise<T>): Promise<T> {
+  const before = session.peek();
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    await sessionAfter(before);
+    return withLogin(load);
+  }
 }
 
 function become(next: Session): void {

@@ -1,10 +1,11 @@
-// Modules that the areas have in common. Each area imports this module, so that the bundler puts
-// all of them into one shared file instead of a file for every combination of areas.
+// Modules that the areas have in common. Each area and each part that loads later imports this
+// module, so that the bundler puts all of them into one shared file instead of a file for every
+// combination of areas and parts.
 import "./api.ts";
 import "./base.ts";
 import "./i18n/messages.ts";
 import "./keys.ts";
-import "./photos/backoff.ts";
+import "./photos/retry.ts";
 import "./photos/names.ts";
 import "./photos/paths.ts";
 import "./photos/scrubber.ts";

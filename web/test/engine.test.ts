@@ -194,7 +194,7 @@ test("a track that the server does not transcode is played as it is, or skipped 
   for (const status of [200, 404, 429, 500, 503]) {
     assert.equal(reactionTo({ ...transcoded, status, isFilePlayable: true }), "file");
   }
-  const reasons = [200, 401, 404, 422, 429, 500, 503].map((status) => reactionTo({ ...transcoded, status }));
+  const reasons = [200, 403, 404, 422, 429, 500, 503].map((status) => reactionTo({ ...transcoded, status }));
   assert.deepEqual(reasons, ["format", "denied", "missing", "broken", "busy", "failed", "busy"]);
   const file = { isDamaged: false, isTranscoded: false, isFilePlayable: true };
   assert.deepEqual([200, 403, 404, 503].map((status) => reactionTo({ ...file, status })), ["format", "denied", "missing", "busy"]);

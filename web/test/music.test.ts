@@ -132,6 +132,23 @@ test("pages that are not wanted any more are aborted, and are no error", async (
   assert.equal(list.error.value, null);
 });
 
+test("what was wanted last is loaded again after a failure", async () => {
+  let isReachable = false;
+  const list = new PagedList(async (offset) => {
+    if (!isReachable) throw new Error("no response");
+    return { total: 2000, offset, items: [offset] };
+  }, 500);
+  list.want(1000, 1001);
+  await new Promise(setImmediate);
+  assert.notEqual(list.error.value, null);
+  isReachable = true;
+  list.again();
+  await new Promise(setImmediate);
+  assert.equal(list.error.value, null);
+  assert.equal(list.at(1000), 1000);
+  assert.equal(list.at(0), undefined);
+});
+
 test("the line that is sung is the last one whose time has come", () => {
   const lines: Line[] = [{ startMs: 1000, text: "a" }, { startMs: 4000, text: "b" }, { startMs: 4000, text: "c" }];
   assert.deepEqual([0, 999, 1000, 3999, 4000, 90_000].map((ms) => lineAt(lines, ms)), [-1, -1, 0, 0, 2, 2]);

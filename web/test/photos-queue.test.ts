@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
-import { backoff } from "../src/photos/backoff.ts";
+import { backoff } from "../src/photos/retry.ts";
 import { LoadQueue } from "../src/photos/queue.ts";
 
 test("the loads added last start first, in the order of their urgency", () => {

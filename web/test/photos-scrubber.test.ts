@@ -3,6 +3,8 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
+import { loadMessages } from "../src/i18n/messages.ts";
+import { monthLabel } from "../src/photos/month-label.ts";
 import { firstOf, monthAt, nearest, ticks, yearStep } from "../src/photos/scrubber.ts";
 import type { Month } from "../src/photos/sections.ts";
 
@@ -67,4 +69,11 @@ test("steps by years lead to the newest month of a year", () => {
   assert.equal(yearStep(some, 3, -1), 2);
   assert.equal(yearStep(some, 2, -1), 0);
   assert.equal(yearStep(some, 1, -1), 0);
+});
+
+test("the label of a month has the number of its pictures", async () => {
+  await loadMessages("photos");
+  assert.deepEqual(some.map(monthLabel).slice(0, 2), ["July 2024 · 10 photos", "February 2024 · 20 photos"]);
+  assert.equal(monthLabel(["", 1]), "Without a date · 1 photo");
+  assert.equal(monthLabel(["2019-07", 12_345]), "July 2019 · 12,345 photos");
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import fc from "fast-check";
 
-import { FITTED, SpeedMeter, axisOf, contained, fitted, isHigher, rung, turnOf, zoomClose, zoomMax, zoomTo } from "../src/photos/zoom.ts";
+import { FITTED, SpeedMeter, axisOf, contained, fitted, isHigher, rung, turnOf, wheelFactor, zoomClose, zoomMax, zoomTo } from "../src/photos/zoom.ts";
 
 const stage = { width: 1400, height: 900 };
 const size = fc.record({ width: fc.integer({ min: 1, max: 20_000 }), height: fc.integer({ min: 1, max: 20_000 }) });
@@ -59,6 +59,17 @@ test("a double tap shows pixel for pixel, or twice the size", () => {
   assert.equal(zoomClose({ width: 2800, height: 1800 }, { width: 1400, height: 900 }), 2);
   assert.equal(zoomClose({ width: 4200, height: 2700 }, { width: 1400, height: 900 }), 3);
   assert.equal(zoomClose({ width: 300, height: 200 }, { width: 300, height: 200 }), 2);
+});
+
+test("a wheel zooms in steps, a pinch follows the fingers, and a sideways turn does not zoom", () => {
+  const turn = { deltaX: 0, deltaY: 0, deltaMode: 0, ctrlKey: false, metaKey: false };
+  const percent = (part: Partial<typeof turn>) => Math.round(100 * wheelFactor({ ...turn, ...part }));
+  assert.equal(percent({ deltaY: -100 }), 122, "a notch of a wheel");
+  assert.equal(percent({ deltaY: 100 }), 82);
+  assert.equal(percent({ deltaY: -3, deltaMode: 1 }), 116, "a notch in lines");
+  assert.equal(percent({ deltaY: -10, ctrlKey: true }), 106, "a step of a pinch");
+  assert.equal(percent({ deltaY: -10, metaKey: true }), 106);
+  assert.equal(percent({ deltaX: 50, deltaY: -10 }), 100);
 });
 
 test("gestures have a direction and turn when far or fast", () => {

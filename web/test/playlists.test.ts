@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 
 import fc from "fast-check";
 
 import { ApiError } from "../src/api.ts";
-import { loadRest } from "../src/music/load.ts";
+import { ALBUM_PAGES, ARTIST_PAGES, loadRest, loadTracks, loadWhole } from "../src/music/load.ts";
 import { PLAYLIST_PAGES, PlaylistEditor, append, create, moved, playlistTarget } from "../src/music/playlist-edit.ts";
 import type { FullPlaylist, FullTrack, Page, Playlist } from "../src/music/types.ts";
 
@@ -166,6 +166,38 @@ test("pages of different states do not become one list", async () => {
   for (const total of [1001, 999, 0]) {
     assert.equal(await loadRest(listed(0, 1000), PLAYLIST_PAGES, async (offset) => listed(offset, total)), null);
   }
+});
+
+/** Responds to requests for albums and artists as the server does: at most 500 items of `total`. */
+function serveLists(context: TestContext, total: number): string[] {
+  const asked: string[] = [];
+  context.mock.method(globalThis, "fetch", async (target: string) => {
+    const { pathname, searchParams } = new URL(target, "http://here");
+    asked.push(`${pathname.split("/-/api")[1]}${searchParams.get("offset")}`);
+    const offset = Number(searchParams.get("offset"));
+    const count = Math.min(500, Math.max(0, total - offset));
+    const items = Array.from({ length: count }, (_, index) => track(`${pathname.at(-1)}${offset + index}`));
+    return Response.json({ trackCount: total, tracks: items, albumCount: total, albums: items });
+  });
+  return asked;
+}
+
+test("an album of 1,200 tracks and an artist with 1,200 albums are loaded whole", async (context) => {
+  const asked = serveLists(context, 1200);
+  const { tracks } = await loadWhole("/albums/a", ALBUM_PAGES);
+  assert.deepEqual(tracks.map(({ id }) => id), Array.from({ length: 1200 }, (_, index) => `a${index}`));
+  const { albums } = await loadWhole("/artists/b", ARTIST_PAGES);
+  assert.deepEqual(albums.map(({ id }) => id), Array.from({ length: 1200 }, (_, index) => `b${index}`));
+  assert.deepEqual(asked, ["/albums/a0", "/albums/a500", "/albums/a1000", "/artists/b0", "/artists/b500", "/artists/b1000"]);
+});
+
+test("the tracks of many albums are loaded in order, until there are enough", async (context) => {
+  const asked = serveLists(context, 3);
+  const ids = Array.from("abcdefghijklmnopqrst");
+  const tracks = await loadTracks(ids, 1000);
+  assert.deepEqual(tracks.map(({ id }) => id), ids.flatMap((id) => [`${id}0`, `${id}1`, `${id}2`]));
+  assert.equal(asked.length, 20);
+  assert.equal((await loadTracks(ids, 25)).length, 48, "the albums of two batches");
 });
 
 test("many tracks are added by one request, whose body is a form", async (context) => {

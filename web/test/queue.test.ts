@@ -32,6 +32,12 @@ test("removing keeps the present entry, or gives its place to the next", () => {
   assert.equal(playing(q.clear(abc)), undefined);
 });
 
+test("a rating reaches all entries of its track", () => {
+  const queue = q.rate(q.addLast(abc, [track("b")]), "b", 4);
+  assert.deepEqual(queue.entries.map((entry) => entry.track.rating), [undefined, 4, undefined, 4]);
+  assert.equal(playing(queue), "b");
+});
+
 test("moving keeps the present entry", () => {
   const queue = q.move(abc, abc.entries[1]?.key ?? 0, 0);
   assert.equal(ids(queue), "b a c");

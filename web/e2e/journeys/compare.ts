@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
+import { chooseInViewer } from "../viewer.ts";
 
 /** Delay of the comparison's response, in milliseconds. */
 const LATE_MS = 1000;
@@ -25,7 +26,7 @@ export const compare: Journey = {
     });
     await visit.open("photos");
     await page.locator(".tile:not(.failed) a").first().click();
-    await visit.role("button", text(variant, "compare.open")).click();
+    await chooseInViewer(visit, "compare.open");
     const figures = page.locator(".compare-facts dl");
     await figures.getByText(SCORE).waitFor();
     const slider = visit.role("slider", text(variant, "compare.slider"));

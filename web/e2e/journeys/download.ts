@@ -70,7 +70,7 @@ async function track(visit: Visit): Promise<void> {
 }
 
 /** Returns name and content of the file that the page downloads after `act`, in this or a new tab. */
-async function downloaded({ page, context }: Visit, act: () => Promise<void>): Promise<[string, Buffer]> {
+export async function downloaded({ page, context }: Visit, act: () => Promise<void>): Promise<[string, Buffer]> {
   const started = new Promise<Download>((resolve) => {
     page.once("download", resolve);
     context.once("page", (opened) => opened.once("download", resolve));

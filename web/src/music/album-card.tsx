@@ -1,15 +1,13 @@
-import { api } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Icon } from "../ui/icon.tsx";
 import { toast } from "../ui/toast.tsx";
 import { failureText } from "../ui/failure.ts";
 import { Cover } from "./cover.tsx";
+import { loadTracks } from "./load.ts";
 import { enqueue, play } from "./player.ts";
+import { ENTRIES_MAX } from "./queue.ts";
 import type { Album, FullTrack } from "./types.ts";
-
-/** Album with its tracks. */
-export type FullAlbum = Album & { readonly tracks: readonly FullTrack[] };
 
 interface AlbumCardProps {
   album: Album;
@@ -32,7 +30,7 @@ export function AlbumCard({ album, sizes, hasYear = false }: AlbumCardProps) {
           {hasYear ? yearOf(album) : album.artist}
         </span>
       </a>
-      <button type="button" class="album-play" aria-label={t("music.playTitle", { title: album.title })} onClick={() => void playAlbum(album.id)}>
+      <button type="button" class="album-play" aria-label={t("music.playTitle", { title: album.title })} onClick={() => void withTracks([album.id], play)}>
         <Icon name="play" filled />
       </button>
     </div>
@@ -55,19 +53,15 @@ function yearOf({ date }: Pick<Album, "date">): string {
   return date?.slice(0, 4) ?? "\u00a0";
 }
 
-/** Loads the tracks of an album and plays them. */
-async function playAlbum(id: string): Promise<void> {
-  await withTracks(id, (tracks) => play(tracks));
-}
-
 /** Loads the tracks of an album and adds them to the queue. */
 export async function enqueueAlbum(id: string, isNext: boolean): Promise<void> {
-  await withTracks(id, (tracks) => enqueue(tracks, isNext));
+  await withTracks([id], (tracks) => enqueue(tracks, isNext));
 }
 
-async function withTracks(id: string, use: (tracks: readonly FullTrack[]) => void): Promise<void> {
+/** Loads as many tracks of albums as the queue can hold, and passes them to a function of the player. */
+export async function withTracks(ids: readonly string[], use: (tracks: readonly FullTrack[]) => void): Promise<void> {
   try {
-    use((await api<FullAlbum>(`/albums/${id}?limit=500`)).tracks);
+    use(await loadTracks(ids, ENTRIES_MAX));
   } catch (error) {
     toast(failureText(error));
   }

@@ -4,27 +4,28 @@ import { duration, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Button } from "../ui/button.tsx";
 import { downloadArchive } from "../ui/download.ts";
+import { MenuButton, type MenuItem } from "../ui/menu.tsx";
 import { Failure } from "../ui/message.tsx";
-import { AlbumCard, type FullAlbum } from "./album-card.tsx";
+import { AlbumCard } from "./album-card.tsx";
 import { Cover } from "./cover.tsx";
 import { Heart } from "./favourites.tsx";
-import { useLoaded } from "./load.ts";
-import { MenuButton, type MenuItem } from "./menu.tsx";
+import { ALBUM_PAGES, useLoaded, useWhole } from "./load.ts";
 import { shareItems } from "./share-items.ts";
 import { enqueue, play, playShuffled } from "./player.ts";
 import { addItems } from "./playlist-dialogs.tsx";
 import { tintStyle } from "./tint.ts";
 import { TrackRow, TrackSkeleton } from "./track-row.tsx";
-import type { Album, Artist, FullTrack } from "./types.ts";
+import { ROW_HEIGHT } from "./tracks.tsx";
+import type { Album, FullAlbum, FullArtist, FullTrack } from "./types.ts";
+import { VirtualList } from "./virtual-list.tsx";
 
 /** Album with its discs and tracks. */
 export function AlbumView({ id }: { id: string }) {
-  const { value, error, reload } = useLoaded<FullAlbum>(`/albums/${id}?limit=500`);
-  const album = value.value;
+  const { value: album, error, reload } = useWhole(`/albums/${id}`, ALBUM_PAGES);
   useEffect(() => {
     if (album) document.title = `${album.title} · Pelton`;
   }, [album]);
-  if (error.value) return <Failure error={error.value} retry={reload} />;
+  if (error) return <Failure error={error} retry={reload} />;
   if (!album) return <AlbumLoading />;
   return (
     <div class="tinted" style={tintStyle(album.placeholder)}>
@@ -125,26 +126,35 @@ export function Actions({ tracks, title, id, items = [] }: ActionsProps) {
   );
 }
 
+/** Tracks of an album, one list per disc. */
 function Discs({ album }: { album: FullAlbum }) {
   const discs = new Map<number, FullTrack[]>();
-  for (const track of album.tracks) discs.set(track.disc, [...(discs.get(track.disc) ?? []), track]);
-  return [...discs].map(([disc, tracks]) => (
-    <section>
-      {discs.size > 1 && <h2 class="disc">{t("music.disc", { number: disc })}</h2>}
-      <ul class="tracks">
-        {tracks.map((track) => (
-          <li key={track.id}>
-            <TrackRow
-              track={track}
-              number={track.number}
-              hasArtist={track.artist !== album.artist}
-              onPlay={() => play(album.tracks, album.tracks.indexOf(track))}
-            />
-          </li>
-        ))}
-      </ul>
-    </section>
-  ));
+  for (const track of album.tracks) {
+    const disc = discs.get(track.disc);
+    if (disc) disc.push(track);
+    else discs.set(track.disc, [track]);
+  }
+  return [...discs].map(([disc, tracks]) => {
+    const title = t("music.disc", { number: disc });
+    return (
+      <section>
+        {discs.size > 1 && <h2 class="disc">{title}</h2>}
+        <VirtualList
+          count={tracks.length}
+          rowHeight={ROW_HEIGHT}
+          label={discs.size > 1 ? title : t("music.tracks")}
+          row={(index) => {
+            const track = tracks[index];
+            return (
+              track && (
+                <TrackRow track={track} number={track.number} hasArtist={track.artist !== album.artist} onPlay={() => play(album.tracks, album.tracks.indexOf(track))} />
+              )
+            );
+          }}
+        />
+      </section>
+    );
+  });
 }
 
 /** People whom the tags of the tracks name, each with all roles. */
@@ -176,7 +186,7 @@ function Credits({ tracks }: { tracks: readonly FullTrack[] }) {
 /** Other albums of the album's artist. */
 function MoreBy({ album }: { album: Album }) {
   const id = album.compilation ? undefined : album.artistIds[0];
-  const { value } = useLoaded<Artist & { albums: readonly Album[] }>(id === undefined ? null : `/artists/${id}?limit=20`);
+  const { value } = useLoaded<FullArtist>(id === undefined ? null : `/artists/${id}?limit=20`);
   const others = value.value?.albums.filter((it) => it.id !== album.id) ?? [];
   if (others.length === 0) return null;
   return (

@@ -1,22 +1,20 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Button } from "../ui/button.tsx";
-import { failureText } from "../ui/failure.ts";
 import { Failure, Message } from "../ui/message.tsx";
-import { toast } from "../ui/toast.tsx";
-import { AlbumCard, AlbumSkeleton, type FullAlbum } from "./album-card.tsx";
+import { AlbumCard, withTracks } from "./album-card.tsx";
 import { Cover } from "./cover.tsx";
 import { Heart } from "./favourites.tsx";
-import { Grid } from "./grid.tsx";
+import { Grid, wholeList } from "./grid.tsx";
 import { LettersBar } from "./letters-bar.tsx";
 import { type Letter, find } from "./letters.ts";
-import { paged, useList, useLoaded } from "./load.ts";
+import { ARTIST_PAGES, paged, useList, useWhole } from "./load.ts";
 import { play, playShuffled } from "./player.ts";
 import { tintStyle } from "./tint.ts";
-import type { Album, Artist, FullTrack, Page } from "./types.ts";
+import type { Album, Artist, Page } from "./types.ts";
 
 /** All artists who have albums. */
 export function Artists() {
@@ -64,21 +62,16 @@ export function ArtistCard({ artist, sizes }: { artist: Artist; sizes: string })
 
 /** Artist with the artist's albums, the latest first. */
 export function ArtistView({ id }: { id: string }) {
-  const { value, error, reload } = useLoaded<Artist & { albums: readonly Album[] }>(`/artists/${id}?limit=500`);
-  const artist = value.value;
+  const { value: artist, error, reload } = useWhole(`/artists/${id}`, ARTIST_PAGES);
+  const albums = useMemo(() => artist?.albums.toSorted((a, b) => (b.date ?? "").localeCompare(a.date ?? "")), [artist]);
   useEffect(() => {
     if (artist) document.title = `${artist.name} · Pelton`;
   }, [artist]);
-  if (error.value) return <Failure error={error.value} retry={reload} />;
-  if (!artist)
-    return (
-      <div class="cells auto" aria-busy="true">
-        {Array.from({ length: 6 }, () => (
-          <AlbumSkeleton />
-        ))}
-      </div>
-    );
-  const albums = [...artist.albums].sort((a, b) => (b.date ?? "").localeCompare(a.date ?? ""));
+  if (error) return <Failure error={error} retry={reload} />;
+  // The key separates the empty cards from the albums, which would be moved down by the header otherwise.
+  const grid = <ArtistAlbums key={albums ? "albums" : "loading"} albums={albums} />;
+  if (!artist || !albums) return <div aria-busy="true">{grid}</div>;
+  const ids = albums.map((album) => album.id);
   return (
     <div class="tinted" style={tintStyle(artist.placeholder)}>
       <header class="hero small">
@@ -88,10 +81,10 @@ export function ArtistView({ id }: { id: string }) {
           <p class="dim">{[t("music.albumCount", { count: artist.albumCount }), t("music.trackCount", { count: artist.trackCount })].join(" · ")}</p>
           {albums.length > 0 && (
             <div class="actions">
-              <Button primary icon="play" onClick={() => void withAll(albums, play)}>
+              <Button primary icon="play" onClick={() => void withTracks(ids, play)}>
                 {t("music.play")}
               </Button>
-              <Button icon="shuffle" onClick={() => void withAll(albums, playShuffled)}>
+              <Button icon="shuffle" onClick={() => void withTracks(ids, playShuffled)}>
                 {t("music.shuffle")}
               </Button>
               <Heart id={artist.id} />
@@ -99,25 +92,20 @@ export function ArtistView({ id }: { id: string }) {
           )}
         </div>
       </header>
-      <div class="cells auto">
-        {albums.map((album) => (
-          <AlbumCard key={album.id} album={album} sizes="190px" hasYear />
-        ))}
-      </div>
-      {albums.length === 0 && <Message icon="album" title={t("music.noAlbums")} />}
+      {grid}
     </div>
   );
 }
 
-/** Maximum number of albums of an artist that are added to the queue at once. */
-const ALBUMS_MAX = 60;
-
-/** Loads the tracks of albums and passes them to `use`, a function of the player. */
-async function withAll(albums: readonly Album[], use: (tracks: readonly FullTrack[]) => void): Promise<void> {
-  try {
-    const loaded = await Promise.all(albums.slice(0, ALBUMS_MAX).map((album) => api<FullAlbum>(`/albums/${album.id}?limit=500`)));
-    use(loaded.flatMap((album) => album.tracks));
-  } catch (error) {
-    toast(failureText(error));
-  }
+/** Albums of an artist, or empty cards until they are loaded. */
+function ArtistAlbums({ albums }: { albums: readonly Album[] | undefined }) {
+  const list = useMemo(() => wholeList(albums), [albums]);
+  return (
+    <Grid
+      list={list}
+      label={t("music.albums")}
+      card={(album, width) => <AlbumCard album={album} sizes={`${Math.round(width)}px`} hasYear />}
+      empty={<Message icon="album" title={t("music.noAlbums")} />}
+    />
+  );
 }

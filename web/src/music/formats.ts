@@ -46,7 +46,7 @@ type Reaction = "file" | "busy" | "missing" | "denied" | "failed" | "broken" | "
 export function reactionTo({ status, isDamaged, isTranscoded, isFilePlayable }: FailedSource): Reaction {
   if (isTranscoded && isFilePlayable) return "file";
   if (status === 429 || status === 503) return "busy";
-  if (status === 401 || status === 403) return "denied";
+  if (status === 403) return "denied";
   if (status === 404 || status === 410) return "missing";
   if (status === 422) return "broken";
   if (status >= 400) return "failed";

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 
 import { Failure } from "../ui/message.tsx";
@@ -9,14 +10,22 @@ import { type ListHandle, VirtualList, useWidth } from "./virtual-list.tsx";
 const TEXT_HEIGHT = 74;
 const GAP = 20;
 
+/** List that a grid shows: one that is loaded in pages, or a whole one. */
+type GridList<T> = Pick<PagedList<T>, "at" | "want" | "total" | "error" | "version">;
+
 interface GridProps<T> {
-  list: PagedList<T>;
+  list: GridList<T>;
   label: string;
   /** Returns the content of a cell that is `width` pixels wide. */
   card: (item: T, width: number) => ComponentChildren;
   empty: ComponentChildren;
   /** Receives a function that scrolls to an item. */
   handle?: { current: ((item: number) => void) | null };
+}
+
+/** Returns a list of these items; `undefined` stands for items that are being loaded. */
+export function wholeList<T>(items: readonly T[] | undefined): GridList<T> {
+  return { at: (index) => items?.[index], want: () => undefined, total: signal(items?.length ?? null), error: signal(null), version: signal(0) };
 }
 
 /** Grid of covers. Only rows near the viewport are in the document. */

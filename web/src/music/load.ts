@@ -1,9 +1,10 @@
 import { type ReadonlySignal, useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api } from "../api.ts";
+import { useRecovery } from "../ui/message.tsx";
 import { PagedList } from "./pages.ts";
-import type { Page } from "./types.ts";
+import type { FullAlbum, FullArtist, FullTrack, Page } from "./types.ts";
 
 /** Maximum number of responses that are kept, so that Back shows a view at once. */
 const KEPT_MAX = 40;
@@ -36,16 +37,23 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Loads the response for a target of the API while the view is shown. `null` loads nothing. */
+/**
+ * Loads the response for a target of the API while the view is shown. `null` loads nothing. A request
+ * that failed is repeated after a login, and once the server responds again.
+ */
 export function useLoaded<T>(path: string | null): Loaded<T> {
   const value = useSignal(path === null ? undefined : (kept.get(path) as T | undefined));
   const error = useSignal<unknown>(null);
   const attempt = useSignal(0);
+  const hasFailed = useRef(false);
+  const reload = () => (attempt.value += 1);
+  useRecovery(() => hasFailed.current && reload());
   useEffect(() => {
     if (path === null) return undefined;
     const controller = new AbortController();
     value.value = kept.get(path) as T | undefined;
     error.value = null;
+    hasFailed.current = false;
     const before = forgotten;
     api<T>(path, { signal: controller.signal }).then(
       (response) => {
@@ -53,18 +61,21 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
         value.value = response;
       },
       (reason: unknown) => {
+        if (controller.signal.aborted) return;
+        hasFailed.current = true;
         // Content that is already shown stays, so that a lost connection does not empty the view.
-        if (!controller.signal.aborted && value.value === undefined) error.value = reason;
+        if (value.value === undefined) error.value = reason;
       },
     );
     return () => controller.abort();
   }, [path, attempt.value]);
-  return { value, error, reload: () => (attempt.value += 1) };
+  return { value, error, reload };
 }
 
 /**
  * Returns the list at a target of the API, which is loaded in pages. Requests are aborted when the
- * view closes.
+ * view closes. Pages that could not be loaded are loaded after a login, and once the server responds
+ * again.
  */
 export function useList<T>(path: string, pageSize: number): PagedList<T> {
   const list = useMemo(() => {
@@ -76,6 +87,7 @@ export function useList<T>(path: string, pageSize: number): PagedList<T> {
     list.want(0, 1);
     return () => list.stop();
   }, [list]);
+  useRecovery(() => list.error.value && list.again());
   return list;
 }
 
@@ -111,6 +123,37 @@ export async function loadRest<R>(start: R, { extent, join }: Pages<R>, load: (o
     if (!joined) return null;
     whole = joined;
   }
+}
+
+/** Loads a list or object at a target of the API with all its pages. */
+export async function loadWhole<R>(path: string, pages: Pages<R>): Promise<R> {
+  const whole = await loadRest(await api<R>(startOf(path)), pages, (offset) => api<R>(paged(path, offset, PAGE_SIZE)));
+  return whole ?? loadWhole(path, pages);
+}
+
+/** Pages of an album. */
+export const ALBUM_PAGES: Pages<FullAlbum> = {
+  extent: ({ tracks, trackCount }) => [tracks.length, trackCount],
+  join: (start, next) => (next.trackCount === start.trackCount ? { ...start, tracks: [...start.tracks, ...next.tracks] } : null),
+};
+
+/** Pages of an artist. */
+export const ARTIST_PAGES: Pages<FullArtist> = {
+  extent: ({ albums, albumCount }) => [albums.length, Math.max(albumCount, albums.length)],
+  join: (start, next) => (next.albumCount === start.albumCount ? { ...start, albums: [...start.albums, ...next.albums] } : null),
+};
+
+/** Number of albums whose tracks are loaded at the same time. */
+const ALBUMS_AT_ONCE = 8;
+
+/** Loads the tracks of albums, one album after the other, until there are `max` of them. */
+export async function loadTracks(ids: readonly string[], max: number): Promise<readonly FullTrack[]> {
+  const tracks: FullTrack[] = [];
+  for (let at = 0; at < ids.length && tracks.length < max; at += ALBUMS_AT_ONCE) {
+    const albums = await Promise.all(ids.slice(at, at + ALBUMS_AT_ONCE).map((id) => loadWhole(`/albums/${id}`, ALBUM_PAGES)));
+    tracks.push(...albums.flatMap((album) => album.tracks));
+  }
+  return tracks;
 }
 
 /**

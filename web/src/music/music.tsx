@@ -1,15 +1,17 @@
+import "../shared.ts";
+
 import { useEffect, useRef } from "preact/hooks";
 
 import type { AreaProps } from "../areas.ts";
 import { type MessageKey, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
+import { MenuHost } from "../ui/menu.tsx";
 import { Message } from "../ui/message.tsx";
 import { AlbumView } from "./album.tsx";
 import { Albums } from "./albums.tsx";
 import { ArtistView, Artists } from "./artists.tsx";
 import { Groups } from "./groups.tsx";
 import { Home } from "./home.tsx";
-import { MenuHost } from "./menu.tsx";
 import { AddHost } from "./playlist-dialogs.tsx";
 import { PlaylistView } from "./playlist.tsx";
 import { Playlists } from "./playlists.tsx";

@@ -6,7 +6,7 @@ import { IconButton } from "../ui/button.tsx";
 import { Buttons, Seek, Volume } from "./controls.tsx";
 import { Cover } from "./cover.tsx";
 import { Heart } from "./favourites.tsx";
-import { useLoaded } from "./load.ts";
+import { startOf, useLoaded } from "./load.ts";
 import { LyricsButton } from "./lyrics-button.tsx";
 import { present } from "./player.ts";
 import { QueueList } from "./queue-list.tsx";
@@ -27,7 +27,7 @@ export function NowPlaying({ onClose, showQueue, showLyrics }: { onClose: () => 
     };
   }, []);
   const track = present.value?.track;
-  const { value: album } = useLoaded<Album>(track?.albumId ? `/albums/${track.albumId}?limit=500` : null);
+  const { value: album } = useLoaded<Album>(track?.albumId ? startOf(`/albums/${track.albumId}`) : null);
   if (!track) return null;
   // Closes the dialog after a click on a link, whose view opens behind the dialog.
   const closeOnLink = (event: MouseEvent) => {

@@ -26,6 +26,8 @@ export class PagedList<T> {
   readonly #fetch: Fetch<T>;
   readonly #pages = new Map<number, readonly T[]>();
   readonly #running = new Map<number, AbortController>();
+  /** Items that were wanted last. */
+  #wanted: readonly [first: number, end: number] = [0, 1];
 
   constructor(fetch: Fetch<T>, pageSize: number) {
     this.#fetch = fetch;
@@ -39,6 +41,7 @@ export class PagedList<T> {
 
   /** Loads the pages with the items from `first` to `end`, and aborts the loading of others. */
   want(first: number, end: number): void {
+    this.#wanted = [first, end];
     const from = Math.floor(Math.max(0, first) / this.pageSize);
     const to = Math.floor(Math.max(first, end - 1) / this.pageSize);
     for (const [page, controller] of this.#running) {
@@ -48,6 +51,11 @@ export class PagedList<T> {
       if (!this.#pages.has(page) && !this.#running.has(page)) void this.#load(page);
     }
     this.#drop((from + to) / 2);
+  }
+
+  /** Loads those of the items that were wanted last that are not loaded yet. */
+  again(): void {
+    this.want(...this.#wanted);
   }
 
   /** Aborts all requests. */

@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,7 +1,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 
-import { api, reachable } from "../api.ts";
-import { url } from "../base.ts";
+import { ApiError, api, recoveries, request } from "../api.ts";
+import { root, url } from "../base.ts";
 import { type MessageKey, t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { stored } from "../settings.ts";
@@ -170,37 +170,40 @@ function step(at: number, isToPlay = true): void {
 
 /**
  * Asks the server why a source does not play, and plays the file of the track or skips the track.
- * Without a connection, waits until it is back.
+ * Without a connection, waits until it is back; if the session has ended, waits for a login.
  */
 async function explainFailure(code: number, src: string): Promise<void> {
   const entry = present.value;
   if (!entry) return;
-  const file = url(entry.track.file);
-  let status: number;
+  let status = 200;
   try {
-    ({ status } = await fetch(src, { method: "HEAD" }));
-  } catch {
-    waitForServer(entry.key);
-    return;
+    await request(src.slice(root.pathname.length - 1), { method: "HEAD" });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    ({ status } = error);
   }
   // Meanwhile the user may have chosen another track or another quality.
   if (present.value?.key !== entry.key || engine.source !== src) return;
+  if (status === 0 || status === 401) {
+    if (status === 0) toast(t("music.waiting"));
+    waitForRecovery(entry.key);
+    return;
+  }
   const isDamaged = code === MediaError.MEDIA_ERR_DECODE;
-  const reaction = reactionTo({ status, isDamaged, isTranscoded: src !== file, isFilePlayable: canPlayFile(entry.track) });
-  if (reaction === "file") start(position.value, file);
+  const reaction = reactionTo({ status, isDamaged, isTranscoded: src !== url(entry.track.file), isFilePlayable: canPlayFile(entry.track) });
+  if (reaction === "file") start(position.value, url(entry.track.file));
   else fail(entry.track, `music.skipped.${reaction}`, true);
 }
 
-function waitForServer(key: number): void {
-  const seconds = position.value;
+/** Stops, and continues at the same position once requests may succeed, unless another entry is present then. */
+function waitForRecovery(key: number): void {
   isPlaying.value = false;
   isLoaded = false;
-  reachable.value = false;
-  toast(t("music.waiting"));
-  const stop = reachable.subscribe((is) => {
-    if (!is) return;
-    queueMicrotask(() => stop());
-    if (present.value?.key === key && !isPlaying.value) start(seconds);
+  const before = recoveries.value;
+  const stop = recoveries.subscribe((now) => {
+    if (now === before) return;
+    stop();
+    if (present.value?.key === key && !isPlaying.value) start(position.value);
   });
 }
 
@@ -333,12 +336,13 @@ export function ratingOf(track: Track): number {
   return given.value.get(track.id) ?? Math.round(track.rating ?? 0);
 }
 
-/** Saves a rating. If the server refuses it, the old one is shown again. */
+/** Saves a rating, also in the kept queue. If the server refuses it, the old one is shown again. */
 export async function rate(track: Track, rating: number): Promise<void> {
   const before = given.value;
   given.value = new Map(before).set(track.id, rating);
   try {
     await api(`/tracks/${track.id}/rating/${rating}`, { method: "PUT" });
+    queue.value = queues.rate(queue.value, track.id, rating);
   } catch (error) {
     given.value = before;
     toast(failureText(error));

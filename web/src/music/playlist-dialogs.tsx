@@ -6,10 +6,10 @@ import { Button } from "../ui/button.tsx";
 import { Dialog, useIsOpen } from "../ui/dialog.tsx";
 import { failureText } from "../ui/failure.ts";
 import { Icon } from "../ui/icon.tsx";
+import type { MenuItem } from "../ui/menu.tsx";
 import { Failure } from "../ui/message.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useWhole } from "./load.ts";
-import type { MenuItem } from "./menu.tsx";
 import { PLAYLIST_PAGES, append, create } from "./playlist-edit.ts";
 
 /** Ids of the tracks and albums to add; `null` while the dialog is closed. */

@@ -86,6 +86,11 @@ export function move(queue: Queue, key: number, to: number): Queue {
   return { ...queue, entries, at: entries.findIndex((it) => it.key === presentKey) };
 }
 
+/** Gives the entries of a track a rating. */
+export function rate(queue: Queue, id: string, rating: number): Queue {
+  return { ...queue, entries: queue.entries.map((entry) => (entry.track.id === id ? { ...entry, track: { ...entry.track, rating } } : entry)) };
+}
+
 /** Makes an entry the present one. */
 export function jump(queue: Queue, key: number): Queue {
   const at = queue.entries.findIndex((entry) => entry.key === key);

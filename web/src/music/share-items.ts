@@ -1,7 +1,7 @@
 import { t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { openShare } from "../share/open.ts";
-import type { MenuItem } from "./menu.tsx";
+import type { MenuItem } from "../ui/menu.tsx";
 
 /** Returns the entries of a menu that share an album or a playlist. Guests have none. */
 export function shareItems(item: string, name: string): readonly MenuItem[] {

@@ -4,8 +4,8 @@ import { duration, number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { download, originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
+import { MenuButton, type MenuItem } from "../ui/menu.tsx";
 import { Cover } from "./cover.tsx";
-import { MenuButton, type MenuItem } from "./menu.tsx";
 import { enqueue, failures, isPlaying, present, toggle } from "./player.ts";
 import { addItems } from "./playlist-dialogs.tsx";
 import { Stars } from "./stars.tsx";
@@ -40,7 +40,7 @@ export function TrackRow({ track, number: position, hasArtist = true, hasAlbum =
     >
       {handle}
       <span class="track-lead number" aria-hidden="true">
-        {position === undefined ? <Cover cover={track.cover} sizes="44px" /> : <b>{position > 0 && number(position)}</b>}
+        {position === undefined ? <Cover cover={track.cover} sizes="44px" /> : <b>{position > 0 && number(position, { useGrouping: false })}</b>}
         <Icon name={isPresent && isPlaying.value ? "volume" : "play"} filled />
       </span>
       <span class="track-text">

@@ -77,6 +77,16 @@ export interface FullTrack extends Track {
   readonly plays: number;
 }
 
+/** Album with its tracks. */
+export interface FullAlbum extends Album {
+  readonly tracks: readonly FullTrack[];
+}
+
+/** Artist with the artist's albums. */
+export interface FullArtist extends Artist {
+  readonly albums: readonly Album[];
+}
+
 /** Genre, year or composer. */
 export interface Group {
   /** Name of a genre or a composer. */

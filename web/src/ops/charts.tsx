@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";

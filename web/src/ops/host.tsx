@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 

@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { useSignal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";

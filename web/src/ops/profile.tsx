@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 

@@ -1,5 +1,6 @@
 import { api } from "../api.ts";
 import { bytes, date, language, number, t } from "../i18n/messages.ts";
+import { withLogin } from "../session.ts";
 
 /** All properties of a picture, as `GET /-/api/pictures/ID` returns them. */
 export interface Details {
@@ -44,7 +45,7 @@ export function detailsOf(id: string, search: string): Promise<Details> {
   const target = `/pictures/${encodeURIComponent(id)}${search}`;
   const found = kept.get(target);
   if (found) return found;
-  const asked = api<Details>(target);
+  const asked = withLogin(() => api<Details>(target));
   kept.set(target, asked);
   asked.catch(() => kept.delete(target));
   const [oldest] = kept.keys();

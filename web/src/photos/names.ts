@@ -1,5 +1,6 @@
 import { thumbHashToRGBA } from "thumbhash";
 
+import { decoded } from "../base.ts";
 import { date, language, t } from "../i18n/messages.ts";
 import type { Picture } from "./source.ts";
 
@@ -27,12 +28,7 @@ export function placeholder(thumbhash: string): HTMLCanvasElement | null {
 
 /** Returns the name of a picture's file. */
 export function nameOf({ file }: { readonly file: string }): string {
-  const name = file.slice(file.lastIndexOf("/") + 1);
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return decoded(file.slice(file.lastIndexOf("/") + 1));
 }
 
 let formatter: Intl.DateTimeFormat | null = null;

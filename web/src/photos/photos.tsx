@@ -1,16 +1,13 @@
 import "../shared.ts";
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import type { AreaProps } from "../areas.ts";
 import { number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
-import { ApiError } from "../api.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Failure } from "../ui/message.tsx";
-import { loadMore, more } from "./later.ts";
-import { Pictures, type Target } from "./pictures.tsx";
+import { more } from "./later.ts";
+import { Pictures, type Target, useMore } from "./pictures.tsx";
 import { sourceOf } from "./source.ts";
 import { NoPictures } from "./timeline.tsx";
 
@@ -18,19 +15,19 @@ import { NoPictures } from "./timeline.tsx";
 export default function Photos({ parts, query }: AreaProps) {
   const q = query.get("q")?.trim() ?? "";
   const isFavourites = query.has("favourites");
-  const source = useMemo(() => sourceOf({ ...(q ? { q } : {}), ...(isFavourites ? { favourites: true } : {}) }), [q, isFavourites]);
+  const source = useMemo(() => sourceOf({ q, favourites: isFavourites }), [q, isFavourites]);
   const viewing = parts[0] && parts[0] !== "search" ? parts[0] : null;
   const targetOf = (id: string | null): Target => ({
     path: id ? `photos/${encodeURIComponent(id)}` : q ? "photos/search" : "photos",
     query: { ...(q ? { q } : {}), ...(isFavourites ? { favourites: "1" } : {}) },
   });
-  const total = source.months.value?.reduce((sum, [, count]) => sum + count, 0);
+  const total = source.months.value ? source.sections.total : 0;
   const title = q ? t("photos.results", { q }) : t(isFavourites ? "photos.favourites" : "nav.photos");
   return (
     <div class="photos">
       <div class="view-head" inert={viewing !== null}>
         <h1 dir="auto">{title}</h1>
-        {total !== undefined && total > 0 && (
+        {total > 0 && (
           <span class="dim number" title={number(total)}>
             {t("photos.count", { count: total })}
           </span>
@@ -63,14 +60,8 @@ const PIECES = { Pictures, NoPictures, sourceOf };
 
 /** View of a folder, once its module is loaded. */
 export function Folders({ parts, query }: AreaProps) {
-  const isLost = useSignal(false);
+  const failure = useMore(true);
   const folder = parts.filter(Boolean).join("/");
-  const load = () => {
-    isLost.value = false;
-    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
-  };
-  useEffect(load, []);
   const loaded = more.value;
-  if (isLost.value) return <Failure error={new ApiError(0, "")} retry={load} />;
-  return loaded ? <loaded.FolderView key={folder} folder={folder} query={query} pieces={PIECES} /> : <div class="loading" aria-busy="true" />;
+  return failure || (loaded ? <loaded.FolderView key={folder} folder={folder} query={query} pieces={PIECES} /> : <div class="loading" aria-busy="true" />);
 }

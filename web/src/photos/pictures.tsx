@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { ApiError } from "../api.ts";
 import { href, navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { Failure } from "../ui/message.tsx";
@@ -33,7 +32,7 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   const wasClosed = useRef(viewing === null);
   const canGoBack = useRef(false);
   const parts = more.value;
-  const isLost = useSignal(false);
+  const failure = useMore(viewing !== null);
   useEffect(() => void parts?.loadFavourites(), [parts, session.value.name]);
   useEffect(() => {
     if (viewing !== null && wasClosed.current) canGoBack.current = true;
@@ -41,15 +40,7 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
     wasClosed.current = viewing === null;
   }, [viewing]);
 
-  const load = () => {
-    isLost.value = false;
-    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
-  };
-  useEffect(() => {
-    if (viewing !== null) load();
-  }, [viewing !== null]);
-
-  const replace = ({ path, query }: Target) => navigate(path, { replace: true, ...(hasParts(query) ? { query } : {}) });
+  const replace = ({ path, query }: Target) => navigate(path, { replace: true, query });
   const go = (id: string) => replace(targetOf(id));
   const close = () => {
     if (canGoBack.current) history.back();
@@ -58,14 +49,17 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   const nameMonth = (month: string | null) => {
     const { path, query } = targetOf(null);
     // The signal `address` is not changed, because the view shows this month already.
-    history.replaceState(history.state, "", hrefOf({ path, query: month ? { ...query, at: month } : query }));
+    history.replaceState(history.state, "", href(path, month ? { ...query, at: month } : query));
   };
-  const linkOf = (picture: Picture) => hrefOf(targetOf(picture.id));
+  const linkOf = (picture: Picture) => {
+    const { path, query } = targetOf(picture.id);
+    return href(path, query);
+  };
   const tileOf = (id: string) => grid.current?.tileAt(source.indexOf(id));
   return (
     <>
       <Timeline source={source} linkOf={linkOf} at={at} isCovered={viewing !== null && parts !== null} gridRef={grid} onMonth={nameMonth} empty={empty} />
-      {viewing !== null && isLost.value && <Failure error={new ApiError(0, "")} retry={load} />}
+      {failure}
       {viewing !== null && parts && (
         <parts.Viewer
           source={source}
@@ -81,10 +75,15 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   );
 }
 
-function hasParts(query: Record<string, string>): boolean {
-  return Object.keys(query).length > 0;
-}
-
-function hrefOf({ path, query }: Target): string {
-  return href(path, hasParts(query) ? query : undefined);
+/** Loads the parts that the first view does not need, if they are needed. Returns a message if that fails. */
+export function useMore(isNeeded: boolean) {
+  const isLost = useSignal(false);
+  const load = () => {
+    isLost.value = false;
+    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
+  };
+  useEffect(() => {
+    if (isNeeded) load();
+  }, [isNeeded]);
+  return isNeeded && isLost.value && <Failure retry={load} />;
 }

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
 import type { Grid } from "./grid.ts";
-import { monthName } from "./names.ts";
+import { monthLabel } from "./month-label.ts";
 import { firstOf, monthAt, ticks, yearStep } from "./scrubber.ts";
 import type { Month } from "./sections.ts";
 
@@ -67,7 +67,7 @@ export function Scrubber({ months, total, grid }: Props) {
   };
   const at = total > 1 ? index / total : 0;
   const bubble = pointed.value ?? at;
-  const label = monthName(months[monthAt(months, pointed.value === null ? index : indexAt(pointed.value))]?.[0] ?? "");
+  const labelOf = (at: number) => months[at] && monthLabel(months[at]);
   return (
     <div
       ref={root}
@@ -79,7 +79,7 @@ export function Scrubber({ months, total, grid }: Props) {
       aria-valuemin={0}
       aria-valuemax={months.length - 1}
       aria-valuenow={month}
-      aria-valuetext={monthName(months[month]?.[0] ?? "")}
+      aria-valuetext={labelOf(month)}
       onKeyDown={(event) => moveByKey(event, months, month, grid)}
       onPointerDown={grab}
       onPointerMove={follow}
@@ -90,7 +90,7 @@ export function Scrubber({ months, total, grid }: Props) {
       {marks}
       <span class="handle" style={{ top: `${at * 100}%` }} />
       <span class="bubble" style={{ top: `${bubble * 100}%` }}>
-        {label}
+        {labelOf(pointed.value === null ? month : monthAt(months, indexAt(pointed.value)))}
       </span>
     </div>
   );

@@ -1,9 +1,9 @@
-import { ApiError, titleOf } from "../api.ts";
+import { ApiError } from "../api.ts";
 import { url } from "../base.ts";
 import { type Details, type Served, servedFrom } from "./details.ts";
-import { backoff } from "./backoff.ts";
-import type { Picture } from "./source.ts";
 import { placeholder } from "./names.ts";
+import { judge } from "./retry.ts";
+import type { Picture } from "./source.ts";
 import { FITTED, type Pose, type Size, contained, fitted, isHigher, rung, zoomMax } from "./zoom.ts";
 
 /** Width that is assumed for a picture until its details are known; larger than all of `RUNGS`. */
@@ -166,19 +166,12 @@ export class Slide {
     this.#onChange();
   }
 
-  /** Learns why the image did not load. Retries if the server is busy. */
+  /** Learns why the image did not load. Retries if the reason may pass. */
   async #failed(width: number, attempt: number): Promise<void> {
-    const answer = await this.#probe();
+    const { why, attempt: next, pause } = await judge(this.picture.file, attempt, 0);
     if (this.#isGone) return;
-    // If the server can decode the picture, the first load may have been interrupted.
-    // A busy server states in Retry-After when to retry. Such attempts do not count.
-    const isBusy = answer?.status === 429 || answer?.status === 503;
-    if ((answer && isFinal(answer)) || (!isBusy && attempt > (answer?.ok ? 0 : 6))) {
-      this.#fail(answer && !answer.ok ? await titleOf(answer) : "");
-      return;
-    }
-    const retryAfter = Number(answer?.headers.get("retry-after") ?? 0) || undefined;
-    this.#timer = setTimeout(() => this.#load(width, isBusy ? attempt : attempt + 1), backoff(isBusy ? 0 : attempt, retryAfter));
+    if (why === undefined) this.#timer = setTimeout(() => this.#load(width, next), pause);
+    else this.#fail(why);
   }
 
   /**
@@ -186,13 +179,8 @@ export class Slide {
    * files, which the server sends unchanged, and show an empty frame.
    */
   async #check(): Promise<void> {
-    const answer = await this.#probe();
-    if (answer && isFinal(answer)) this.#fail(await titleOf(answer));
-  }
-
-  /** Requests a tiny variant, for which the server must decode the picture. */
-  async #probe(): Promise<Response | null> {
-    return fetch(`${url(this.picture.file)}?w=8`, { headers: { accept: "image/*" } }).catch(() => null);
+    const { why } = await judge(this.picture.file, 0, 0);
+    if (why !== undefined) this.#fail(why);
   }
 
   #fail(why: string): void {
@@ -209,9 +197,4 @@ export class Slide {
     if (details.error) this.#fail(details.error);
     this.#onChange();
   }
-}
-
-/** Returns whether a response says that the picture cannot be shown, now and later. */
-function isFinal({ status }: Response): boolean {
-  return status >= 400 && status < 500 && status !== 401 && status !== 429;
 }

@@ -1,7 +1,8 @@
 import { signal } from "@preact/signals";
 
 import { ApiError, api, reachable } from "../api.ts";
-import { backoff } from "./backoff.ts";
+import { withLogin } from "../session.ts";
+import { backoff } from "./retry.ts";
 import { type Anchor, type Month, type Rows, Sections } from "./sections.ts";
 
 /** Choice of the pictures of a timeline. */
@@ -101,7 +102,7 @@ export class Source {
     this.#loads.set(index, load);
     try {
       const search = this.search({ from: String(section.from), generation: this.#generation });
-      const rows = await api<Rows>(`/timeline/${section.month}${search}`, { signal: load.signal });
+      const rows = await withLogin(() => api<Rows>(`/timeline/${section.month}${search}`, { signal: load.signal }));
       if (load.signal.aborted || this.sections.list[index] !== section) return null;
       this.#attempts.delete(index);
       this.#used.add(index);

@@ -1,5 +1,5 @@
 import type { Slide } from "./slide.ts";
-import { type Axis, FITTED, type Point, type Pose, SpeedMeter, axisOf, turnOf, zoomClose, zoomTo } from "./zoom.ts";
+import { type Axis, FITTED, type Point, type Pose, SpeedMeter, axisOf, turnOf, wheelFactor, zoomClose, zoomTo } from "./zoom.ts";
 
 /** Distance between neighbouring pictures, in pixels. */
 const SPACE = 24;
@@ -314,19 +314,15 @@ export class Stage {
     if (Math.hypot(x, y) > 0.05) this.#inertia = requestAnimationFrame(step);
   }
 
-  /** Zooms with Ctrl (as trackpads do for a pinch), and pans a zoomed picture without it. */
+  /** Zooms at the pointer, and pans a zoomed picture sideways with a wheel that turns sideways. */
   #wheel(event: WheelEvent): void {
     const slide = this.present;
     if (!slide) return;
     event.preventDefault();
     slide.glide(false);
-    if (event.ctrlKey || event.metaKey) {
-      const factor = Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.006));
-      const zoom = Math.min(slide.max, Math.max(1, slide.pose.zoom * factor));
-      slide.place(zoomTo(slide.pose, zoom, this.#pointOf(event)), true);
-      this.#zoomed();
-    } else if (slide.pose.zoom > 1.01) {
-      slide.place({ ...slide.pose, x: slide.pose.x - event.deltaX, y: slide.pose.y - event.deltaY }, true);
-    }
+    const { pose, max } = slide;
+    const zoom = Math.min(max, Math.max(1, pose.zoom * wheelFactor(event)));
+    slide.place(zoom === pose.zoom ? { ...pose, x: pose.x - event.deltaX } : zoomTo(pose, zoom, this.#pointOf(event)), true);
+    this.#zoomed();
   }
 }

@@ -1,8 +1,7 @@
-import { titleOf } from "../api.ts";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
-import { backoff } from "./backoff.ts";
 import { labelOf, nameOf, placeholder } from "./names.ts";
+import { judge } from "./retry.ts";
 import type { Picture } from "./source.ts";
 
 /** Heights in which the grid requests pictures. */
@@ -158,33 +157,21 @@ export class Tile {
     this.onEnd(true);
   }
 
-  /**
-   * Requests a tiny variant to learn why the picture did not load: the server sends some damaged
-   * originals unchanged, but cannot convert them. Retries if the server is busy, the connection is
-   * lost or a login is needed.
-   */
+  /** Learns why the picture did not load. Retries if the reason may pass. */
   async #failed(): Promise<void> {
     const { picture } = this;
     if (!picture || !this.#image.srcset) return;
-    const answer = await fetch(`${url(picture.file)}?h=8`, { headers: { accept: "image/*" } }).catch(() => null);
-    const why = answer && !answer.ok ? await titleOf(answer) : "";
+    const { why, attempt, pause } = await judge(picture.file, this.#attempt);
     if (this.picture !== picture) return;
-    const status = answer?.status ?? 0;
-    const isFinal = status >= 400 && status < 500 && ![401, 429].includes(status);
-    // A busy server states in Retry-After when to retry. Such attempts do not count as failures.
-    const isBusy = status === 429 || status === 503;
-    if (isFinal || (!isBusy && this.#attempt > 8)) {
+    if (why === undefined) {
+      this.#attempt = attempt;
+      this.#image.removeAttribute("srcset");
+      this.#timer = setTimeout(() => this.onEnd(false), pause);
+    } else {
       this.element.classList.add("failed");
       this.link.title = why;
-      this.onEnd(true);
-      return;
     }
-    const retryAfter = Number(answer?.headers.get("retry-after") ?? 0) || undefined;
-    this.#image.removeAttribute("srcset");
     this.onEnd(true);
-    const isInterrupted = answer?.ok && this.#attempt === 0;
-    this.#timer = setTimeout(() => this.onEnd(false), isInterrupted ? 0 : backoff(isBusy ? 0 : this.#attempt, retryAfter));
-    if (!isBusy) this.#attempt += 1;
   }
 }
 

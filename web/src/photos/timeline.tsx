@@ -3,6 +3,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
+import { session } from "../session.ts";
 import { Failure, Message } from "../ui/message.tsx";
 import { Grid } from "./grid.ts";
 import { loadMore, more } from "./later.ts";
@@ -50,6 +51,11 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
     };
   }, [source]);
 
+  // After a login, the months may be loaded that were refused before.
+  useEffect(() => {
+    if (source.error.peek() !== null) load();
+  }, [session.value]);
+
   useEffect(() => {
     if (!at || !months || !grid.value || isCovered) return;
     const month = nearest(months, at);
@@ -68,7 +74,7 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
     if (grid.value && parts && !isCovered) return parts.addGridCommands(grid.value, source, () => (isAsking.value = true));
   }, [grid.value, parts, source, isCovered]);
 
-  const total = months?.reduce((sum, [, count]) => sum + count, 0) ?? 0;
+  const { total } = source.sections;
   return (
     <>
       {source.error.value !== null && <Failure error={source.error.value} retry={load} />}
@@ -79,8 +85,8 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
         {parts && months && total > 60 && grid.value && <parts.Scrubber months={months} total={total} grid={grid.value} />}
       </div>
       {parts && !isCovered && <parts.SelectionBar />}
-      {parts && isAsking.value && months && (
-        <parts.MonthDialog onClose={() => (isAsking.value = false)} go={(month) => grid.value?.jumpTo(firstOf(months, nearest(months, month)))} />
+      {parts && isAsking.value && months && grid.value && (
+        <parts.MonthDialog months={months} grid={grid.value} onClose={() => (isAsking.value = false)} />
       )}
     </>
   );

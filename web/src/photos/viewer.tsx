@@ -11,6 +11,7 @@ import { openShare } from "../share/open.ts";
 import { IconButton } from "../ui/button.tsx";
 import { originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
+import { MenuButton, MenuHost } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
 import { copyLinks, setFavourite } from "./actions.ts";
 import { Compare } from "./compare.tsx";
@@ -71,7 +72,11 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
     const made = new Stage(surface.current as HTMLElement, {
       turn: (by) => latest.current.turn(by),
       close: () => latest.current.close(),
-      tap: () => (isBare.value = !isBare.value),
+      tap: () => {
+        // A slide show hides the bar, so that a finger has no other way to end it.
+        if (isPlaying.value) isPlaying.value = false;
+        else isBare.value = !isBare.value;
+      },
       zoomed: () => (version.value += 1),
       hold: () => (isMoving.value = Boolean(latest.current.motion) && !isStill()),
       release: () => (isMoving.value = false),
@@ -140,6 +145,9 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
 
   const isFavourite = favourites.value.has(id);
   const favour = () => void setFavourite([id], !isFavourite);
+  const toggleSlides = () => (isPlaying.value = !isPlaying.value);
+  const toggleComparison = () => (isComparing.value = !isComparing.value);
+  const openPlayground = () => navigate("playground", { query: playgroundOf(id) });
   const full = () => void (document.fullscreenElement ? document.exitFullscreen() : root.current?.requestFullscreen?.());
   const save = useRef<HTMLAnchorElement>(null);
   useEffect(
@@ -153,8 +161,8 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
             label: "photos.keys.photo",
             run: (key) => latest.current.turn((key === "ArrowRight") === (document.dir !== "rtl") ? 1 : -1),
           },
-          { keys: ["c"], label: "compare.open", run: () => (isComparing.value = !isComparing.value) },
-          { keys: ["o"], label: "viewer.playground", run: () => navigate("playground", { query: playgroundOf(id) }) },
+          { keys: ["c"], label: "compare.open", run: toggleComparison },
+          { keys: ["o"], label: "viewer.playground", run: openPlayground },
           { keys: ["i"], label: "viewer.info", run: () => (hasInfo.value = !hasInfo.value) },
           { keys: ["f"], label: "photos.favourite", run: favour },
           { keys: ["z"], label: "viewer.zoom", run: () => stage.current?.toggle({ x: 0, y: 0 }) },
@@ -162,7 +170,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           { keys: ["-"], label: "viewer.zoomOut", run: () => stage.current?.zoomBy(1 / 1.5) },
           { keys: ["0"], label: "viewer.fit", run: () => stage.current?.zoomBy(0) },
           { keys: ["v"], label: "viewer.motion", run: () => (isMoving.value = Boolean(latest.current.motion) && !isMoving.value) },
-          { keys: [" ", "s"], label: "viewer.play", run: () => (isPlaying.value = !isPlaying.value) },
+          { keys: [" ", "s"], label: "viewer.play", run: toggleSlides },
           { keys: ["F"], label: "viewer.full", run: full },
           { keys: ["D"], label: "viewer.original", run: () => save.current?.click() },
         ],
@@ -191,7 +199,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           <IconButton
             icon={isPlaying.value ? "pause" : "play"}
             label={t(isPlaying.value ? "viewer.stop" : "viewer.play")}
-            onClick={() => (isPlaying.value = !isPlaying.value)}
+            onClick={toggleSlides}
           />
           <IconButton icon="full" label={t("viewer.full")} onClick={full} />
           <a
@@ -202,13 +210,8 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           >
             <Icon name="settings" />
           </a>
+          <IconButton icon="compare" pressed={isComparing.value} label={t("compare.open")} onClick={toggleComparison} />
         </span>
-        <IconButton
-          icon="compare"
-          pressed={isComparing.value}
-          label={t("compare.open")}
-          onClick={() => (isComparing.value = !isComparing.value)}
-        />
         {session.value.name !== null && slide ? (
           <IconButton icon="link" label={t("photos.share")} onClick={() => void openShare({ item: id, name: nameOf(slide.picture) })} />
         ) : (
@@ -234,6 +237,18 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           onClick={favour}
         />
         <IconButton icon="info" pressed={hasInfo.value} label={t("viewer.info")} onClick={() => (hasInfo.value = !hasInfo.value)} />
+        <span class="narrow">
+          <MenuButton
+            label={t("viewer.more")}
+            items={() => [
+              { icon: "play", label: t("viewer.play"), run: toggleSlides },
+              // iPhones show only videos in full screen.
+              ...(document.fullscreenEnabled ? [{ icon: "full", label: t("viewer.full"), run: full } as const] : []),
+              { icon: "compare", label: t("compare.open"), run: toggleComparison },
+              { icon: "settings", label: t("viewer.playground"), run: openPlayground },
+            ]}
+          />
+        </span>
       </header>
       <div class="viewer-main">
         <div ref={surface} class="stage" />
@@ -265,6 +280,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
         )}
       </div>
       {hasInfo.value && slide && <Info slide={slide} />}
+      <MenuHost />
     </div>
   );
 }

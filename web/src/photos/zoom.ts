@@ -50,6 +50,19 @@ export function zoomTo(pose: Pose, zoom: number, point: Point): Pose {
   return { zoom, x: point.x - (point.x - pose.x) * factor, y: point.y - (point.y - pose.y) * factor };
 }
 
+/** Turn of a wheel, as `WheelEvent` describes it. */
+export type Turn = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode" | "ctrlKey" | "metaKey">;
+
+/**
+ * Returns the factor by which a turn of the wheel zooms; 1 if it turns sideways. A trackpad reports a
+ * pinch as a turn with Ctrl, in smaller steps than those of a wheel.
+ */
+export function wheelFactor({ deltaX, deltaY, deltaMode, ctrlKey, metaKey }: Turn): number {
+  if (Math.abs(deltaX) > Math.abs(deltaY)) return 1;
+  const isPixels = deltaMode === 0;
+  return Math.exp(-deltaY * (isPixels ? (ctrlKey || metaKey ? 0.006 : 0.002) : 0.05));
+}
+
 /** Returns the pose with no more empty space than needed on any side. */
 export function contained(pose: Pose, fit: Size, stage: Size, max: number): Pose {
   const zoom = Math.min(max, Math.max(1, pose.zoom));

@@ -1,3 +1,4 @@
+import { decoded } from "../base.ts";
 import { focusOf, isAngled, isTurned, partOf, placed, quartersOf } from "./geometry.ts";
 import { EFFECTS, type Parameter, type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
 
@@ -215,12 +216,4 @@ function iiifRotation(recipe: Recipe): string {
   // A vertical flip is a horizontal flip plus a rotation by 180°.
   const turned = degrees + (flip === "true" ? 180 : 0);
   return isMirrored ? `!${(720 - turned) % 360}` : String(turned % 360);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

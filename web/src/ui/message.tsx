@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 
-import { ApiError } from "../api.ts";
+import { useEffect } from "preact/hooks";
+
+import { recoveries } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
@@ -16,13 +18,24 @@ export function Message({ icon, title, children }: { icon: IconName; title: stri
   );
 }
 
-/** Message about a failed request, with a button that tries again. */
-export function Failure({ error, retry }: { error: unknown; retry: () => void }) {
-  const isUnreachable = error instanceof ApiError && error.status === 0;
-  const title = isUnreachable ? t("error.unreachable") : t("error.failed");
+/** Calls `retry` when requests that failed may succeed, while the component is shown. */
+export function useRecovery(retry: () => void): void {
+  useEffect(() => {
+    const before = recoveries.value;
+    return recoveries.subscribe((now) => now !== before && retry());
+  });
+}
+
+/**
+ * Message about a failed request, which is repeated by a button, after a login, and once the server
+ * responds again. Without an error, or with one without a message, there was no response.
+ */
+export function Failure({ error, retry }: { error?: unknown; retry: () => void }) {
+  useRecovery(retry);
+  const reason = error instanceof Error && error.message;
   return (
-    <Message icon="warning" title={title}>
-      {!isUnreachable && error instanceof Error && <p>{error.message}</p>}
+    <Message icon="warning" title={t(reason ? "error.failed" : "error.unreachable")}>
+      {reason && <p>{reason}</p>}
       <Button icon="refresh" onClick={retry}>
         {t("error.retry")}
       </Button>

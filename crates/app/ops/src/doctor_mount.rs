@@ -1,16 +1,16 @@
 //! Mount at `/-/api/doctor`, which reports on the host and on this server.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use ::host::{Roots, Subject, gather};
+use reactor::blocking;
 use serde_json::Value;
-use server::gate::Part;
-use server::mount::{Mount, MountRequest, Reply};
+use server::mount::{MountRequest, Reply};
 use tokio::sync::Mutex;
 
+use crate::dashboard_mount::DashboardMount;
 use crate::host_report::host_report;
-use crate::mount::{json_reply, not_allowed, problem};
+use crate::mount::{json_reply, problem};
 use crate::sampler::Ops;
 
 /// Mount of the report on the host.
@@ -31,28 +31,6 @@ impl DoctorMount {
             turn: Arc::default(),
         }
     }
-
-    async fn reply(&self, request: MountRequest<'_>) -> Reply {
-        if request.path != DoctorMount::PATH {
-            return problem(404, "no such resource");
-        }
-        if !matches!(request.method, "GET" | "HEAD") {
-            return not_allowed("GET, HEAD");
-        }
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        let ops = Arc::clone(&self.ops);
-        // The report reads many files and asks the kernel, so it is made on the blocking pool.
-        let made = tokio::task::spawn_blocking(move || {
-            let made = report(&ops);
-            drop(turn);
-            made
-        });
-        let made = made.await;
-        match made.expect("a panic aborts the process, and this task is never cancelled") {
-            Some(document) => json_reply(200, "application/json", &document),
-            None => problem(503, "the server is starting"),
-        }
-    }
 }
 
 /// Returns the report, or `None` while the server is starting. Blocks for up to a second.
@@ -65,15 +43,25 @@ fn report(ops: &Ops) -> Option<Value> {
     Some(host_report(&host_checks::judge(&facts), server))
 }
 
-impl Mount for DoctorMount {
-    fn part(&self) -> Part {
-        Part::Dashboard
+impl DashboardMount for DoctorMount {
+    const ALLOW: &'static str = "GET, HEAD";
+
+    fn has_path(&self, path: &str) -> bool {
+        path == DoctorMount::PATH
     }
 
-    fn respond<'a>(
-        &'a self,
-        request: MountRequest<'a>,
-    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(request))
+    async fn reply(&self, _request: MountRequest<'_>) -> Reply {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let ops = Arc::clone(&self.ops);
+        // The report reads many files and asks the kernel, so it is made on the blocking pool.
+        let made = blocking(move || {
+            let made = report(&ops);
+            drop(turn);
+            made
+        });
+        match made.await {
+            Some(document) => json_reply(200, "application/json", &document),
+            None => problem(503, "the server is starting"),
+        }
     }
 }

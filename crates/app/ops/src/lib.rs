@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod dashboard_mount;
 mod doctor_mount;
 mod findings;
 mod history;

@@ -10,7 +10,7 @@ use crate::sampler::{Ops, Running};
 pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     let service = running.sources.live.current();
     let figures = service.figures();
-    let now_ms = variants::clock::unix_ms();
+    let now_ms = wall_clock::unix_ms();
     let sums = running.saved().with(figures.responses.saved_bytes, now_ms);
     text.gauge(
         "pelton_saved_ever_bytes",

@@ -1,13 +1,13 @@
 //! Mount that serves the dashboard's data as JSON, at `/-/api/ops`.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use openmetrics::Text;
+use reactor::blocking;
 use serde_json::{Value, json};
-use server::gate::Part;
-use server::mount::{Field, Mount, MountRequest, Reply};
+use server::mount::{Field, MountRequest, Reply};
 
+use crate::dashboard_mount::DashboardMount;
 use crate::present;
 use crate::sampler::Ops;
 
@@ -17,36 +17,24 @@ pub(crate) struct OpsMount(pub(crate) Arc<Ops>);
 impl OpsMount {
     /// Path of the JSON document with the dashboard's data.
     pub(crate) const PATH: &str = "/-/api/ops";
+}
+
+impl DashboardMount for OpsMount {
+    const ALLOW: &'static str = "GET, HEAD";
+
+    fn has_path(&self, path: &str) -> bool {
+        path == OpsMount::PATH
+    }
 
     async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
-            return not_allowed("GET, HEAD");
-        }
-        if visit.path != OpsMount::PATH {
-            return problem(404, "no such resource");
-        }
         let Some(since) = since(visit.query.unwrap_or("")) else {
             return problem(400, "the parameter `since` must be a whole number");
         };
         let ops = Arc::clone(&self.0);
-        let made = tokio::task::spawn_blocking(move || present::document(&ops, since));
-        let made = made
-            .await
-            .expect("a panic aborts the process, and this task is never cancelled");
-        match made {
+        match blocking(move || present::document(&ops, since)).await {
             Some(document) => json_reply(200, "application/json", &document),
             None => problem(503, "the server is starting"),
         }
-    }
-}
-
-impl Mount for OpsMount {
-    fn part(&self) -> Part {
-        Part::Dashboard
-    }
-
-    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
     }
 
     fn metrics(&self, text: &mut Text) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use profile::Known;
 use server::mount::Mount;
 
+use crate::dashboard_mount::Checked;
 use crate::doctor_mount::DoctorMount;
 use crate::mount::OpsMount;
 use crate::prefetch_mount::PrefetchMount;
@@ -20,27 +21,27 @@ pub fn mounts(ops: &Arc<Ops>, known: Vec<Known>) -> Vec<(String, Arc<dyn Mount>)
     vec![
         (
             OpsMount::PATH.to_owned(),
-            Arc::new(OpsMount(Arc::clone(ops))),
+            Arc::new(Checked(OpsMount(Arc::clone(ops)))),
         ),
         (
             VariantsMount::PATH.to_owned(),
-            Arc::new(VariantsMount(Arc::clone(ops))),
+            Arc::new(Checked(VariantsMount(Arc::clone(ops)))),
         ),
         (
             PrefetchMount::PATH.to_owned(),
-            Arc::new(PrefetchMount(Arc::clone(ops))),
+            Arc::new(Checked(PrefetchMount(Arc::clone(ops)))),
         ),
         (
             DoctorMount::PATH.to_owned(),
-            Arc::new(DoctorMount::new(ops)),
+            Arc::new(Checked(DoctorMount::new(ops))),
         ),
         (
             profile_mount::PATH.to_owned(),
-            Arc::new(ProfileMount::new(&profiler)),
+            Arc::new(Checked(ProfileMount::new(&profiler))),
         ),
         (
             profile_mount::GO_PATH.to_owned(),
-            Arc::new(ProfileMount::go(&profiler)),
+            Arc::new(Checked(ProfileMount::go(&profiler))),
         ),
     ]
 }

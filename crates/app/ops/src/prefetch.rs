@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use scan::LibraryIndexer;
 use serde_json::{Value, json};
 use server::{PrefetchProgress, Service};
-use variants::clock::unix_ms;
 use variants::library::LibraryPath;
+use wall_clock::unix_ms;
 
 /// Queries of the variants that the web page requests: the tiles of its timeline, and full-screen
 /// pictures on a phone and on a computer.

@@ -1,14 +1,14 @@
 //! Mount at `/-/api/prefetch`, which starts, describes and ends a prefetch.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use openmetrics::Text;
+use reactor::blocking;
 use serde_json::json;
-use server::gate::Part;
-use server::mount::{Mount, MountRequest, Reply};
+use server::mount::{MountRequest, Reply};
 
-use crate::mount::{json_reply, not_allowed, problem};
+use crate::dashboard_mount::DashboardMount;
+use crate::mount::{json_reply, problem};
 use crate::path_parameter::path_parameter;
 use crate::prefetch::NotStarted;
 use crate::sampler::Ops;
@@ -18,21 +18,6 @@ pub(crate) struct PrefetchMount(pub(crate) Arc<Ops>);
 
 impl PrefetchMount {
     pub(crate) const PATH: &str = "/-/api/prefetch";
-
-    async fn reply(&self, request: MountRequest<'_>) -> Reply {
-        if request.path != PrefetchMount::PATH {
-            return problem(404, "no such resource");
-        }
-        match request.method {
-            "GET" | "HEAD" => self.state(),
-            "POST" => self.start(request.query).await,
-            "DELETE" => {
-                self.0.prefetch.cancel();
-                self.state()
-            }
-            _ => not_allowed("GET, HEAD, POST, DELETE"),
-        }
-    }
 
     fn state(&self) -> Reply {
         let document = json!({ "prefetch": self.0.prefetch.to_json() });
@@ -61,24 +46,30 @@ impl PrefetchMount {
                 NotStarted::Host => (503, "the server could not start a thread"),
             })
         };
-        let started = tokio::task::spawn_blocking(start).await;
-        match started.expect("a panic aborts the process, and this task is never cancelled") {
+        match blocking(start).await {
             Ok(()) => self.state(),
             Err((status, title)) => problem(status, title),
         }
     }
 }
 
-impl Mount for PrefetchMount {
-    fn part(&self) -> Part {
-        Part::Dashboard
+impl DashboardMount for PrefetchMount {
+    const ALLOW: &'static str = "GET, HEAD, POST, DELETE";
+
+    fn has_path(&self, path: &str) -> bool {
+        path == PrefetchMount::PATH
     }
 
-    fn respond<'a>(
-        &'a self,
-        request: MountRequest<'a>,
-    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(request))
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        match request.method {
+            "POST" => self.start(request.query).await,
+            "DELETE" => {
+                self.0.prefetch.cancel();
+                self.state()
+            }
+            // GET or HEAD.
+            _ => self.state(),
+        }
     }
 
     fn metrics(&self, text: &mut Text) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use server::Service;
 use server::figures::Figures;
 use server::metrics::ResponseTotals;
-use variants::clock::unix_ms;
+use wall_clock::{since_1970, unix_ms};
 
 use crate::findings::{self, Facts};
 use crate::history::History;
@@ -220,9 +220,7 @@ fn scan_state(status: &Status) -> Value {
             "secondsLeft": snapshot.left.map(|left| left.as_secs_f64()),
         })
     });
-    let ended = status
-        .ended
-        .and_then(|ended| ended.duration_since(std::time::UNIX_EPOCH).ok());
+    let ended = status.ended.map(since_1970);
     json!({
         "isScanning": snapshot.is_some(),
         "files": snapshot.map_or(last, |snapshot| snapshot.walked),

@@ -1,20 +1,21 @@
 //! Mounts at `/-/profile` and `/debug/pprof/profile`, which take a CPU profile of the server and
 //! its workers. The last profile stays in memory, and is available in all formats.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use profile::{Error, Format, Known, Of, Profile, Request, SECONDS_MAX};
+use reactor::blocking;
 use serde_json::json;
-use server::gate::Part;
-use server::mount::{Field, Mount, MountRequest, Reply};
+use server::mount::{Field, MountRequest, Reply};
 use tokio::sync::oneshot;
+use wall_clock::since_1970;
 
-use crate::mount::{json_reply, not_allowed, problem};
+use crate::dashboard_mount::DashboardMount;
+use crate::mount::{json_reply, problem};
 
 /// Path whose query names duration, processes and format.
 pub(crate) const PATH: &str = "/-/profile";
@@ -106,19 +107,9 @@ impl ProfileMount {
         }
     }
 
-    async fn reply(&self, request: MountRequest<'_>) -> Reply {
-        let is_last = self.path == PATH && request.path == LAST_PATH;
-        if request.path != self.path && !is_last {
-            return problem(404, "no such resource");
-        }
-        if request.method != "GET" {
-            return not_allowed("GET");
-        }
-        let query = request.query.unwrap_or("");
-        match is_last {
-            true => self.last(query).await,
-            false => self.new_profile(query).await,
-        }
+    /// Returns whether `path` is that of the last profile.
+    fn is_last(&self, path: &str) -> bool {
+        self.path == PATH && path == LAST_PATH
     }
 
     /// Returns the response with the last profile.
@@ -195,16 +186,19 @@ impl Drop for CancelOnDrop {
     }
 }
 
-impl Mount for ProfileMount {
-    fn part(&self) -> Part {
-        Part::Dashboard
+impl DashboardMount for ProfileMount {
+    const ALLOW: &'static str = "GET";
+
+    fn has_path(&self, path: &str) -> bool {
+        path == self.path || self.is_last(path)
     }
 
-    fn respond<'a>(
-        &'a self,
-        request: MountRequest<'a>,
-    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(request))
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        let query = request.query.unwrap_or("");
+        match self.is_last(request.path) {
+            true => self.last(query).await,
+            false => self.new_profile(query).await,
+        }
     }
 }
 
@@ -250,15 +244,11 @@ fn format_named(text: &str) -> Result<Format, &'static str> {
 /// the blocking pool.
 async fn written(format: Format, profile: Arc<Profile>) -> Reply {
     let same = Arc::clone(&profile);
-    let body = tokio::task::spawn_blocking(move || format.encode(&same));
-    let body = body.await;
-    let body = match body.expect("a panic aborts the process, and this task is never cancelled") {
+    let body = match blocking(move || format.encode(&same)).await {
         Ok(body) => body,
         Err(error) => return refusal(&Error::Host(error)),
     };
-    let begin = profile.begin.duration_since(SystemTime::UNIX_EPOCH);
-    // A clock that is set to a time before 1970 gives 0.
-    let begin_ms = begin.map_or(0, |begin| begin.as_millis());
+    let begin_ms = since_1970(profile.begin).as_millis();
     let seconds = profile.duration.as_secs_f64();
     let field = |name: &'static str, value: String| -> Field { (name.into(), value.into()) };
     Reply::Whole {

@@ -13,7 +13,7 @@ use report::{Error, log};
 use scan::LibraryIndexer;
 use server::Live;
 use server::tls::Tls;
-use variants::clock::unix_ms;
+use wall_clock::unix_ms;
 
 use crate::history::History;
 use crate::host::Process;

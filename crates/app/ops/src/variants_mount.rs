@@ -1,17 +1,17 @@
 //! Mount at `/-/api/variants`, which purges the cache of variants.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
+use reactor::blocking;
 use serde_json::json;
 use server::Service;
-use server::gate::Part;
-use server::mount::{Mount, MountRequest, Reply};
+use server::mount::{MountRequest, Reply};
 use variants::cache::StillLoading;
 use variants::library::LibraryPath;
 
-use crate::mount::{json_reply, not_allowed, problem};
+use crate::dashboard_mount::DashboardMount;
+use crate::mount::{json_reply, problem};
 use crate::path_parameter::{InvalidPath, path_parameter};
 use crate::sampler::Ops;
 
@@ -20,28 +20,6 @@ pub(crate) struct VariantsMount(pub(crate) Arc<Ops>);
 
 impl VariantsMount {
     pub(crate) const PATH: &str = "/-/api/variants";
-
-    async fn reply(&self, request: MountRequest<'_>) -> Reply {
-        if request.path != VariantsMount::PATH {
-            return problem(404, "no such resource");
-        }
-        if request.method != "DELETE" {
-            return not_allowed("DELETE");
-        }
-        let Some(purge) = Purge::parse(request.query) else {
-            return problem(
-                400,
-                "the query must be empty, or path=PATH, where PATH is a path of the library, or \
-                 tag=TAG",
-            );
-        };
-        let Some(running) = self.0.running() else {
-            return problem(503, "the server is starting");
-        };
-        let service = running.sources.live.current();
-        let purged = tokio::task::spawn_blocking(move || purge.run(&service)).await;
-        purged.expect("a panic aborts the process, and this task is never cancelled")
-    }
 }
 
 /// Variants that a request selects.
@@ -100,15 +78,25 @@ impl Purge {
     }
 }
 
-impl Mount for VariantsMount {
-    fn part(&self) -> Part {
-        Part::Dashboard
+impl DashboardMount for VariantsMount {
+    const ALLOW: &'static str = "DELETE";
+
+    fn has_path(&self, path: &str) -> bool {
+        path == VariantsMount::PATH
     }
 
-    fn respond<'a>(
-        &'a self,
-        request: MountRequest<'a>,
-    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(request))
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        let Some(purge) = Purge::parse(request.query) else {
+            return problem(
+                400,
+                "the query must be empty, or path=PATH, where PATH is a path of the library, or \
+                 tag=TAG",
+            );
+        };
+        let Some(running) = self.0.running() else {
+            return problem(503, "the server is starting");
+        };
+        let service = running.sources.live.current();
+        blocking(move || purge.run(&service)).await
     }
 }

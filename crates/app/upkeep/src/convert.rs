@@ -9,7 +9,6 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
@@ -19,6 +18,7 @@ use conversion::convert::Pace;
 use conversion::score;
 use image_plan::{COMPARED_PIXELS_MAX, Comparison, Facts, ImageQuery, Plan, Size, Stage, Target};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use report::{EXIT_OK, Error};
 use sandbox::{FailureKind, Pool};
 use variants::sealed::Sealed;
@@ -221,7 +221,7 @@ fn convert_all(
                 bar.set_message(format!("{before} became {after}"));
             }
             bar.inc(1);
-            let mut results = results.lock().expect("a panic ends the process");
+            let mut results = results.lock();
             results.push((index, result));
         }
     };
@@ -231,7 +231,7 @@ fn convert_all(
         }
     });
     bar.finish_and_clear();
-    let mut results = results.into_inner().expect("a panic ends the process");
+    let mut results = results.into_inner();
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }

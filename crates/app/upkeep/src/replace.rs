@@ -1,7 +1,7 @@
 //! Files that a command writes: complete or not at all.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, ErrorKind::InvalidInput};
 use std::path::{Path, PathBuf};
 
 /// Writes a file with `write`, and puts it into the place of `output` when it is complete. If
@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 /// that a power cut cannot replace a complete file by a partial one.
 ///
 /// # Errors
-/// When the file cannot be created or renamed, or `write` fails.
+/// When `output` names no file, the file cannot be created or renamed, or `write` fails.
 pub(crate) fn replace<T>(
     output: &Path,
     write: impl FnOnce(&mut File) -> io::Result<T>,
 ) -> io::Result<T> {
-    let mut name = output.file_name().unwrap_or_default().to_owned();
+    let mut name = match output.file_name() {
+        Some(name) => name.to_owned(),
+        None => return Err(io::Error::new(InvalidInput, "the path has no file name")),
+    };
     name.push(format!(".{}.part", std::process::id()));
     let temporary: PathBuf = output.with_file_name(name);
     let mut file = File::create_new(&temporary)?;
@@ -28,3 +31,6 @@ pub(crate) fn replace<T>(
         drop(fs::remove_file(&temporary));
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,6 @@
 mod tests;
 
 use std::io::Write as _;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::{Config, imgproxy, parse_time, permissions};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -56,8 +55,7 @@ struct Parts<'u> {
 /// The URL is malformed, no key is configured, or the signature of the URL is invalid or expired.
 pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
     let parts = Parts::parse(request.url).map_err(|err| vec![err])?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_unix_s = now.map_or(0, |since| since.as_secs());
+    let now_unix_s = wall_clock::unix_secs();
     let imgproxy = imgproxy::load(config).map_err(|err| vec![err])?;
     if let Some(imgproxy) = imgproxy.filter(|imgproxy| imgproxy.contains(&parts.path)) {
         let line = match request.check {

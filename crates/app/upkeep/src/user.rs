@@ -4,14 +4,13 @@ use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
-use std::time::SystemTime;
 
 use config::{Config, Key, REQUIRE_LOGIN, Raw, Resolved, Source, components};
 use library_api::{Damage, Store, StoreError, UserError};
-use library_mounts::unix_ms;
 use report::{EXIT_OK, Error, print};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
+use wall_clock::unix_ms;
 
 /// Maximum size of an avatar in bytes.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;
@@ -106,7 +105,7 @@ fn apply(
     resolved: &Resolved,
 ) -> Result<u8, Vec<Error>> {
     let avatars = &resolved.config.data.join(components::AVATARS);
-    let now_ms = unix_ms(SystemTime::now());
+    let now_ms = unix_ms() as i64;
     let failed = |err: UserError| vec![user_error(&err)];
     match change {
         UserChange::Add | UserChange::AddAdmin => {

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write as _};
-use std::time::SystemTime;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use wall_clock::since_1970;
 
 use crate::profile::{Image, Profile};
 
@@ -141,9 +141,8 @@ fn encode(profile: &Profile) -> Vec<u8> {
         location.message(field::location::LINE, &line);
         out.message(field::profile::LOCATION, &location);
     }
-    let begin = profile.begin.duration_since(SystemTime::UNIX_EPOCH);
     // A clock that is set before 1970 gives a profile without a time.
-    let begin = begin.map_or(0, |since| since.as_nanos() as u64);
+    let begin = since_1970(profile.begin).as_nanos() as u64;
     out.number(field::profile::TIME_NANOS, begin);
     out.number(
         field::profile::DURATION_NANOS,

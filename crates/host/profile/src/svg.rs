@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use html_escape::encode_double_quoted_attribute;
+
 use crate::profile::Profile;
 
 const WIDTH: f64 = 1_200.0;
@@ -113,11 +115,8 @@ fn colour(name: &str) -> String {
 
 /// Escapes a name for XML, which must not contain control characters.
 fn escape(name: &str) -> String {
-    name.replace(char::is_control, "\u{fffd}")
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    let name = name.replace(char::is_control, "\u{fffd}");
+    encode_double_quoted_attribute(&name).into_owned()
 }
 
 /// Returns the text if it has at most `characters` characters; otherwise its beginning. An entity

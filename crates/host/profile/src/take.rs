@@ -1,6 +1,5 @@
 //! Takes a profile: samples for some seconds, unwinds each sample, and names the functions.
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,9 +78,13 @@ impl Of {
 }
 
 /// Reason why no profile was taken.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel does not allow this user to sample.
+    #[error(
+        "the kernel refuses to sample: {error} (kernel.perf_event_paranoid {})",
+        level(*.paranoid)
+    )]
     Refused {
         /// Value of `kernel.perf_event_paranoid`, if it can be read.
         paranoid: Option<i32>,
@@ -89,8 +92,14 @@ pub enum Error {
         error: io::Error,
     },
     /// The process does not exist.
+    #[error("there is no process {0}")]
     NoProcess(u32),
     /// There are more threads than can be sampled.
+    #[error(
+        "sampling {threads} threads on {cpus} CPUs needs more file descriptors than the limit of open \
+         files allows, or more than {}, the maximum of a profile",
+        EVENTS_MAX
+    )]
     TooManyThreads {
         /// Threads of all processes.
         threads: usize,
@@ -98,34 +107,20 @@ pub enum Error {
         cpus: usize,
     },
     /// The profile was cancelled.
+    #[error("the profile was cancelled")]
     Cancelled,
     /// Another error of the host.
+    #[error("the host cannot sample: {0}")]
     Host(io::Error),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Refused { paranoid, error } => {
-                write!(f, "the kernel refuses to sample: {error}")?;
-                match paranoid {
-                    Some(level) => write!(f, " (kernel.perf_event_paranoid is {level})"),
-                    None => write!(f, " (kernel.perf_event_paranoid cannot be read)"),
-                }
-            }
-            Error::NoProcess(pid) => write!(f, "there is no process {pid}"),
-            Error::TooManyThreads { threads, cpus } => write!(
-                f,
-                "sampling {threads} threads on {cpus} CPUs needs more file descriptors than the \
-                 limit of open files allows, or more than {EVENTS_MAX}, the maximum of a profile"
-            ),
-            Error::Cancelled => write!(f, "the profile was cancelled"),
-            Error::Host(error) => write!(f, "the host cannot sample: {error}"),
-        }
+/// Returns the end of a message about the value of `kernel.perf_event_paranoid`.
+fn level(paranoid: Option<i32>) -> String {
+    match paranoid {
+        Some(level) => format!("is {level}"),
+        None => "cannot be read".to_owned(),
     }
 }
-
-impl std::error::Error for Error {}
 
 impl Error {
     /// Returns what the operator can do, if anything.

@@ -7,7 +7,9 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::sync::UNPOISONED;
 
 /// Range of addresses that share a prefix, written `192.0.2.0/24`. A text without a prefix length
 /// stands for one address.
@@ -138,7 +140,7 @@ impl Addresses {
             return Ok(None);
         }
         let counted = counted_address(peer);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock().expect(UNPOISONED);
         let count = open.entry(counted).or_insert(0);
         if self.connections_max <= *count {
             return Err(AddressLimitReached);
@@ -154,7 +156,7 @@ impl Addresses {
 impl Drop for AddressSlot {
     fn drop(&mut self) {
         let open = &self.addresses.open;
-        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = open.lock().expect(UNPOISONED);
         let count = open
             .get_mut(&self.counted)
             .expect("`count` counted this connection");

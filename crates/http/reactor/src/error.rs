@@ -1,7 +1,7 @@
 //! Errors that prevent a reactor from starting.
 
+use std::io;
 use std::net::SocketAddr;
-use std::{fmt, io};
 
 /// Kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,8 @@ pub enum ErrorKind {
 
 /// Error that prevents a reactor from starting. It is always the fault of the host, or of the
 /// operator who chose the address.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{failure}: {source}")]
 pub struct Error {
     kind: ErrorKind,
     failure: String,
@@ -82,17 +83,5 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.failure, self.source)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
     }
 }

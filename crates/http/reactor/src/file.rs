@@ -9,6 +9,8 @@ use std::os::unix::fs::FileExt;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
+use crate::blocking::blocking;
+
 /// Size of one read while a file is loaded into the page cache.
 const CHUNK_BYTES: usize = 128 << 10;
 
@@ -40,9 +42,7 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
         return Ok(());
     }
     let file = file.try_clone()?;
-    tokio::task::spawn_blocking(move || read_through(&file, offset, len))
-        .await
-        .map_err(io::Error::other)?
+    blocking(move || read_through(&file, offset, len)).await
 }
 
 /// File ranges that were found in the page cache, each with the time of the check. A popular range

@@ -1,8 +1,6 @@
 //! Barrier at which the starting cores wait for each other.
 
-use std::sync::PoisonError;
-
-use super::sync::{Condvar, Mutex, MutexGuard};
+use super::sync::{Condvar, Mutex, MutexGuard, UNPOISONED};
 
 /// Barrier at which every core waits until all cores have started. Without the barrier, the first
 /// core would serve clients before the last core has started. These clients could use up resources,
@@ -21,7 +19,7 @@ impl Gate {
     }
 
     fn missing(&self) -> MutexGuard<'_, usize> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.missing.lock().expect(UNPOISONED)
     }
 }
 
@@ -36,7 +34,7 @@ impl Arrival<'_> {
         drop(self);
         let complete = &gate.complete;
         let all = complete.wait_while(gate.missing(), |missing| 0 < *missing);
-        drop(all.unwrap_or_else(PoisonError::into_inner));
+        drop(all.expect(UNPOISONED));
     }
 }
 

@@ -51,6 +51,8 @@ use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::sync::UNPOISONED;
+
 /// Minimum length of a value that is sent without copying. For a shorter value, a copy costs less
 /// than the additional system calls.
 pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
@@ -87,9 +89,7 @@ struct Pages {
 }
 
 fn table() -> MutexGuard<'static, BTreeMap<usize, Pages>> {
-    ZERO_COPY_PAGES
-        .lock()
-        .expect("no code panics while it holds the lock")
+    ZERO_COPY_PAGES.lock().expect(UNPOISONED)
 }
 
 /// Returns the addresses of the whole pages between two addresses.

@@ -81,6 +81,7 @@
 mod accept;
 mod address;
 mod allocations;
+mod blocking;
 mod clock;
 mod conn;
 mod core;
@@ -114,6 +115,7 @@ mod upgrade;
 
 pub use address::{Network, counted_address};
 pub use allocations::CountingAllocator;
+pub use blocking::blocking;
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
 pub use core::Core;

@@ -1,5 +1,6 @@
 //! Notifications to a service manager by sd_notify(3): datagrams to the socket that `NOTIFY_SOCKET`
-//! names.
+//! names. The crate `sd-notify` (0.5.0) does the same, but takes the name of an abstract socket,
+//! which begins with `@`, for the path of a file.
 
 use std::env;
 use std::io;

@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustix::thread::CpuSet;
 use tokio::net::{TcpListener, TcpStream};
@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::coop::unconstrained;
 use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
+use wall_clock::unix_secs;
 
 use crate::accept::{Accepted, Acceptor};
 use crate::address::{AddressLimitReached, Addresses};
@@ -41,7 +42,9 @@ pub struct Drained {
 /// A core could not be started. In this case, all other cores have stopped.
 ///
 /// # Panics
-/// A handler panicked. The other cores drain first; then the panic continues on the calling thread.
+/// A handler panicked, and the process has no panic hook that ends it, as in tests: the panic
+/// continues on the calling thread, after the other cores have drained. In the program, the hook of
+/// the crate `report` ends the process at once.
 pub fn run<S, H, F>(
     listeners: Listeners,
     limits: &Limits,
@@ -371,14 +374,6 @@ where
         }
         CoreDrained { dropped, deadline }
     }
-}
-
-/// Returns the system's time in seconds since 1970, or 0 if the system's clock is set to a time
-/// before 1970.
-fn unix_secs() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }
 
 /// Returns the next connection of the backlog; `None` if there is none.

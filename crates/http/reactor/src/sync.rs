@@ -3,3 +3,6 @@
 
 pub(crate) use std::sync::atomic::AtomicUsize;
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// Message of the `expect` on every lock of this crate.
+pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";

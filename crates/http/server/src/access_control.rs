@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http1::{Method, Request};
+use reactor::blocking;
 
-use crate::blocking::blocking;
 use crate::core::Core;
 use crate::gate::{
     AdminRule, Admission, Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token,

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
+use reactor::blocking;
+use wall_clock::unix_ms;
 
 use conversion::convert::{Outcome, Pace, Task};
 use conversion::flight::{Refused, WaitError};
@@ -23,11 +25,9 @@ use conversion::single_flight::Abandoned;
 use conversion::transcode;
 use tokio::time::{Instant, timeout};
 use variants::cache::{Key, Kind, Variant, Verdict};
-use variants::clock;
 use variants::library::{Identity, LibraryPath};
 use variants::sealed::Sealed;
 
-use crate::blocking::blocking;
 use crate::choice::{Body, Choice, SoundChoice};
 use crate::known::Known;
 use crate::problem::Problem;
@@ -338,11 +338,11 @@ impl Service {
     }
 
     pub(crate) async fn find(&self, key: Key) -> Option<Arc<Variant>> {
-        match self.variants().find(&key, clock::unix_ms()) {
+        match self.variants().find(&key, unix_ms()) {
             Ok(found) => found,
             Err(_) => {
                 let variants = Arc::clone(self.variants());
-                blocking(move || variants.find_on_disk(&key, clock::unix_ms())).await
+                blocking(move || variants.find_on_disk(&key, unix_ms())).await
             }
         }
     }
@@ -353,9 +353,7 @@ impl Service {
             return Ok(());
         };
         let tokens_max = self.settings.permissions.address_conversions_max;
-        let taken = self
-            .quotas
-            .take(address, tokens_max, clock::unix_ms() * 1000);
+        let taken = self.quotas.take(address, tokens_max, unix_ms() * 1000);
         taken.map_err(|retry_after_s| Problem::TooManyConversions { retry_after_s })
     }
 
@@ -413,7 +411,7 @@ impl Service {
             Some((variant, sealed, target))
                 if !competes || variant.bytes < request.identity.size_bytes =>
             {
-                variant.touch(clock::unix_ms());
+                variant.touch(unix_ms());
                 let body = Body::Variant(variant, sealed, target.media_type());
                 Ok(request.choice(body, provisional, made))
             }
@@ -459,7 +457,7 @@ impl Service {
         };
         let of = |variant: Arc<Variant>, made| match variant.kind {
             Kind::Sound => {
-                variant.touch(clock::unix_ms());
+                variant.touch(unix_ms());
                 let body = Body::Variant(variant, None, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }

@@ -9,12 +9,12 @@ use conversion::score::{NoScore, ScoredVariant};
 use image_plan::{
     Accepts, COMPARED_PIXELS_MAX, Encoding, Facts, Plan, ReadAt as _, Recipe, Size, Stage, Target,
 };
+use reactor::blocking;
 use serde::Serialize;
 use variants::cache::{Key, Kind, Variant, Verdict};
 use variants::library::{Identity, LibraryPath};
 use variants::sealed::Sealed;
 
-use crate::blocking::blocking;
 use crate::choice::Body;
 use crate::core::Core;
 use crate::file_request::FileRequest;

@@ -7,11 +7,12 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use image_plan::{Accepts, Frames, Placeholder, Recipe, Stage, Target};
+use reactor::blocking;
+use serde_json::Value;
 use variants::library::{Identity, LibraryPath};
 
-use crate::blocking::blocking;
 use crate::known::Known;
-use crate::problem::{Problem, json_string};
+use crate::problem::Problem;
 use crate::service::Service;
 
 /// Maximum width and height, in pixels, of the variant that is created only to compute the
@@ -63,13 +64,13 @@ impl Service {
             size.width_px, size.height_px
         )
         .expect("writing to a string cannot fail");
-        write!(out, ",\"size\":{},\"format\":", identity.size_bytes)
-            .expect("writing to a string cannot fail");
-        json_string(&mut out, facts.format.extension());
         write!(
             out,
-            ",\"animated\":{},\"alpha\":{}",
-            facts.animated, facts.alpha
+            ",\"size\":{},\"format\":{},\"animated\":{},\"alpha\":{}",
+            identity.size_bytes,
+            Value::from(facts.format.extension()),
+            facts.animated,
+            facts.alpha
         )
         .expect("writing to a string cannot fail");
         if let (true, Frames::Exactly(frames)) = (facts.animated, facts.frames) {
@@ -89,8 +90,8 @@ impl Service {
                 ("blurhash", placeholder.blurhash().to_owned()),
                 ("thumbhash", placeholder.thumbhash()),
             ] {
-                write!(out, ",\"{name}\":").expect("writing to a string cannot fail");
-                json_string(&mut out, &value);
+                write!(out, ",\"{name}\":{}", Value::from(value))
+                    .expect("writing to a string cannot fail");
             }
         }
         out.push_str("}\n");

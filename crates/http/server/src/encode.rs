@@ -1,8 +1,8 @@
 //! Compression of text that the server or a mount generated.
 
 use http1::Request;
+use reactor::blocking;
 
-use crate::blocking::blocking;
 use crate::coding::{CODED_BYTES_MIN, Coding, coded_etag, extended_vary, is_text};
 use crate::core::Core;
 use crate::fields::Field;

@@ -14,7 +14,7 @@ use http1::body::{BodyDecoder, Decoded};
 use http1::head::CONTINUE;
 use http1::{Connection, Framing, Limits, Method, Reject, Request, Version};
 use reactor::{Ended, Wait};
-use variants::clock::unix_ms;
+use wall_clock::unix_ms;
 
 use crate::access::{LogRequest, LogResponse};
 use crate::archive::Archive;

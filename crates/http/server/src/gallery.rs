@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use html_escape::encode_double_quoted_attribute as escaped;
+use reactor::blocking;
 use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 
-use crate::blocking::blocking;
 use crate::paths::{FOLDER_PAGES, relative_root};
 use crate::problem::Problem;
 use crate::route::Document;

@@ -40,6 +40,9 @@ const NO_HOST: IiifError = IiifError {
 impl Core {
     /// Responds to a request for a URL of the IIIF Image API. The request has passed the access
     /// checks for its path.
+    ///
+    /// # Panics
+    /// The path does not begin with [`IIIF`].
     pub(crate) async fn iiif_response(
         &self,
         request: &Request<'_>,
@@ -50,7 +53,8 @@ impl Core {
             bodiless: request.method == Method::Head,
             negotiable: false,
         };
-        let path = request.target.path.strip_prefix(IIIF).unwrap_or_default();
+        let path = request.target.path.strip_prefix(IIIF);
+        let path = path.expect("`Service::is_iiif`, which sends a request here, checks the prefix");
         let url = IiifUrl::parse(path).map_err(Problem::Iiif);
         let response = match url {
             Ok(url) => match url.target {

@@ -85,7 +85,6 @@ mod head;
 mod request_id;
 mod trace;
 
-mod blocking;
 mod core;
 pub mod figures;
 mod live;

@@ -10,10 +10,10 @@ use conversion::growing::Growing;
 use http1::Request;
 use image_plan::imgproxy::Delivery;
 use image_plan::{Accepts, Target};
+use reactor::blocking;
 use variants::cache::Key;
 use variants::library::LibraryPath;
 
-use crate::blocking::blocking;
 use crate::choice::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::core::Core;

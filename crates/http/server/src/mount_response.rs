@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::HeaderName;
 use http1::{Method, Request, Target};
+use reactor::blocking;
 
 use crate::archive::{Archive, ArchiveFile};
-use crate::blocking::blocking;
 use crate::core::Core;
 use crate::fields::Field;
 use crate::file_request::TargetOrigin;

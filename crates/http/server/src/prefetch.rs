@@ -10,8 +10,8 @@ use std::thread;
 use conversion::convert::{Outcome, Pace, Task, Terms};
 use image_plan::{Recipe, Stage};
 use variants::cache::{Key, Kind, Verdict};
-use variants::clock;
 use variants::library::{Identity, LibraryPath, Mount};
+use wall_clock::unix_ms;
 
 use crate::known::{Known, detect};
 use crate::service::Service;
@@ -172,7 +172,7 @@ impl Service {
                     continue;
                 }
                 let is_there = |key| {
-                    let found = self.variants().find_on_disk(key, clock::unix_ms());
+                    let found = self.variants().find_on_disk(key, unix_ms());
                     found.is_some()
                 };
                 if is_there(&keys.0) || is_there(&key) {

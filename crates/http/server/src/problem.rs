@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use image_plan::Refusal;
 use image_plan::iiif::IiifError;
 use image_plan::imgproxy::ImgproxyError;
+use serde_json::Value;
 use variants::cache::Verdict;
 use variants::library::{LibraryPath, Missing};
 
@@ -255,10 +256,11 @@ impl Problem {
     /// access log.
     #[must_use]
     pub(crate) fn document(&self, request_id: RequestId) -> String {
-        let mut out = String::with_capacity(160);
-        out.push_str("{\"title\":");
-        json_string(&mut out, self.title());
-        write!(out, ",\"status\":{}", self.status()).expect("writing to a string cannot fail");
+        let mut out = format!(
+            "{{\"title\":{},\"status\":{}",
+            Value::from(self.title()),
+            self.status()
+        );
         let detail = match self {
             Problem::BadParameter(detail) => Some(detail.clone()),
             Problem::Imgproxy(error) => Some(error.to_string()),
@@ -269,8 +271,8 @@ impl Problem {
             _ => None,
         };
         if let Some(detail) = detail {
-            out.push_str(",\"detail\":");
-            json_string(&mut out, &detail);
+            write!(out, ",\"detail\":{}", Value::from(detail))
+                .expect("writing to a string cannot fail");
         }
         writeln!(out, ",\"instance\":\"urn:pelton:request:{request_id}\"}}")
             .expect("writing to a string cannot fail");
@@ -292,23 +294,4 @@ impl From<Refusal> for Problem {
             Refusal::UnsupportedSource(_) | Refusal::AnimatedSource => Problem::Unsupported,
         }
     }
-}
-
-/// Appends `text` as a JSON string (RFC 8259 §7).
-pub(crate) fn json_string(out: &mut String, text: &str) {
-    out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            control if control.is_control() => {
-                let mut units = [0; 2];
-                for unit in control.encode_utf16(&mut units) {
-                    write!(out, "\\u{unit:04x}").expect("writing to a string cannot fail");
-                }
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use http1::{Method, Request, accept};
+use reactor::blocking;
 use variants::library::{LibraryPath, encode};
 
-use crate::blocking::blocking;
 use crate::core::Core;
 use crate::metrics::Served;
 use crate::paths::{FOLDER_VIEWS, PROBES, relative_root};

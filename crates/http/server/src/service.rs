@@ -13,15 +13,15 @@ use conversion::transcode::Transcoder;
 use image_plan::{Accepts, Facts, Frames, Recipe};
 use lru::LruCache;
 use openmetrics::Text;
+use reactor::blocking;
 use tokio::sync::Semaphore;
 use variants::cache::Variants;
-use variants::clock::unix_ms;
 use variants::library::{Identity, Library, LibraryPath, Missing, Wait};
 use variants::placeholders::Placeholders;
 use variants::shared_index::{SharedIndex, Store};
+use wall_clock::unix_ms;
 
 use crate::access::{self, AccessLog};
-use crate::blocking::blocking;
 use crate::denial::Denials;
 use crate::gate::Part;
 use crate::known::{Known, detect};
@@ -60,7 +60,8 @@ pub struct Service {
 }
 
 /// Error at the start of the service; the operator must fix its cause.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{doing} {}: {source}", .path.display())]
 pub struct OpenError {
     /// Description of the step that failed.
     pub doing: &'static str,
@@ -68,18 +69,6 @@ pub struct OpenError {
     pub path: PathBuf,
     /// Error of the host.
     pub source: io::Error,
-}
-
-impl std::fmt::Display for OpenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}: {}", self.doing, self.path.display(), self.source)
-    }
-}
-
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
 }
 
 /// Opens the library of originals.

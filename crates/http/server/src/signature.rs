@@ -13,7 +13,6 @@
 mod tests;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use ring::hmac;
 
@@ -34,31 +33,15 @@ pub struct SignatureKey {
 }
 
 /// Fault of a key in hexadecimal form. Its text does not contain the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The key or the salt is not hexadecimal.
+    #[error("a key has the form KEY or KEY:SALT, in hexadecimal digits")]
     NotHexadecimal,
     /// The key has fewer than 16 bytes.
+    #[error("a key has at least {} hexadecimal digits", 2 * KEY_BYTES_MIN)]
     TooShort,
 }
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            KeyError::NotHexadecimal => write!(
-                f,
-                "a key has the form KEY or KEY:SALT, in hexadecimal digits"
-            ),
-            KeyError::TooShort => write!(
-                f,
-                "a key has at least {} hexadecimal digits",
-                2 * KEY_BYTES_MIN
-            ),
-        }
-    }
-}
-
-impl std::error::Error for KeyError {}
 
 impl SignatureKey {
     /// Parses a key in the form `KEY` or `KEY:SALT`, each in hexadecimal digits.

@@ -19,11 +19,11 @@ use image_plan::{
 };
 use sandbox::{Failure, FailureKind, Pool};
 use variants::cache::{Key, Kind, Variant, Variants, Verdict};
-use variants::clock;
 use variants::library::{Identity, Library, LibraryPath, Missing};
 use variants::placeholders::Placeholders;
 use variants::sealed::Sealed;
 use variants::shared_index::{Change, Flight, Lock, SharedIndex, VariantDetails};
+use wall_clock::unix_ms;
 
 use crate::metrics::Metrics;
 use crate::quarantine::{Crash, Quarantine};
@@ -272,7 +272,7 @@ impl Converter {
             // than the original. A task whose request cannot be answered with the original needs a
             // result in any case.
             let found = found.filter(|it| task.original_competes || it.kind != Kind::LARGER);
-            let known = found.and_then(|found| self.variants.recall(&key, found, clock::unix_ms()));
+            let known = found.and_then(|found| self.variants.recall(&key, found, unix_ms()));
             if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
                 return (known, held);
             }
@@ -371,7 +371,7 @@ impl Converter {
     /// than an original that could be sent instead. Only sizes are compared, because variants of
     /// low and of high effort have the same quality on average.
     fn verdict_if_not_smaller(&self, task: &Task, bytes: u64) -> Option<Verdict> {
-        let now_ms = clock::unix_ms();
+        let now_ms = unix_ms();
         let quick = task.replaces;
         let quick = quick.and_then(|key| self.variants.find_on_disk(&key, now_ms));
         if quick.is_some_and(|quick| matches!(quick.kind, Kind::Picture(_)) && quick.bytes <= bytes)
@@ -494,7 +494,7 @@ impl Converter {
     fn store(&self, task: &Task, kind: Kind, body: Option<Sealed>) -> Outcome {
         match self
             .variants
-            .store(task.key, kind, body.as_ref(), clock::unix_ms())
+            .store(task.key, kind, body.as_ref(), unix_ms())
         {
             Ok(variant) => Outcome::Cached(variant, body.map(Arc::new)),
             // A failed write was already logged and counted by `store`. A result that is larger
@@ -511,7 +511,7 @@ impl Converter {
 
     /// Stores a verdict for one minute, in memory only.
     fn store_verdict_in_memory(&self, task: &Task, verdict: Verdict) -> Outcome {
-        let now_ms = clock::unix_ms();
+        let now_ms = unix_ms();
         Outcome::Cached(self.variants.remember(task.key, verdict, now_ms), None)
     }
 
@@ -531,7 +531,7 @@ impl Converter {
             // a while.
             Some(Verdict::Faulty) => self.store_verdict_in_memory(task, Verdict::Faulty),
             Some(Verdict::TooCostly) => {
-                let now_ms = clock::unix_ms();
+                let now_ms = unix_ms();
                 let expires_ms = ended.is_postponed.then_some(now_ms + POSTPONED_MS);
                 let costly = self.variants.remember_costly(task.key, now_ms, expires_ms);
                 Outcome::Cached(costly, None)

@@ -21,9 +21,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use lru::LruCache;
+use wall_clock::unix_ms;
 
 use variants::cache::ENCODER_VERSION;
-use variants::clock;
 
 /// Number of crashes after which an original is not converted again. Crashes of background
 /// conversions at higher effort have a separate count. If only this count reaches the number, only
@@ -153,7 +153,7 @@ impl Quarantine {
             hash: hash.to_string(),
             path: crash.path.to_string_lossy().escape_debug().to_string(),
             bytes,
-            since_unix_s: clock::unix_ms() / 1_000,
+            since_unix_s: unix_ms() / 1_000,
             cause: crash.cause.escape_debug().to_string(),
         };
         let is_written = self.write(&entry);

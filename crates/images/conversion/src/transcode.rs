@@ -27,10 +27,10 @@ use std::time::Duration;
 
 use audio_plan::{Checker, Plan};
 use sandbox::{Failure, FailureKind};
+use wall_clock::unix_ms;
 
 use openmetrics::Text;
 use variants::cache::{Key, Kind, Variant, Verdict};
-use variants::clock;
 use variants::library::{Identity, LibraryPath, Missing};
 use variants::sealed::Sealed;
 
@@ -395,7 +395,7 @@ impl Converter {
                 self.metrics.transcodes.fetch_add(1, Ordering::Relaxed);
                 let cpu_us = &self.metrics.transcoding_cpu_us;
                 cpu_us.fetch_add(body.cpu_us, Ordering::Relaxed);
-                let now_ms = clock::unix_ms();
+                let now_ms = unix_ms();
                 let stored = self
                     .variants
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
@@ -416,7 +416,7 @@ impl Converter {
     }
 
     fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
-        let now_ms = clock::unix_ms();
+        let now_ms = unix_ms();
         let stored = match verdict {
             // The verdicts `Faulty` and `Quarantined` are not written to the disk: a fault may be
             // the server's, and a quarantine can be lifted.

@@ -26,10 +26,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use image_plan::{Plan, Target};
+use wall_clock::unix_ms;
 
 use openmetrics::Text;
 
-use crate::clock;
 use crate::library::Identity;
 use crate::sealed::Sealed;
 use crate::shared_index::{Change, SharedEntry, SharedIndex};
@@ -503,10 +503,10 @@ impl Variants {
         if let Err(err) = self.load() {
             tracing::warn!(directory = %self.directory.display(), %err, "the directory of variants cannot be read; variants on disk are not used");
         }
-        let mut since_ms = clock::unix_ms();
+        let mut since_ms = unix_ms();
         while Arc::strong_count(&self) > 1 {
             std::thread::park_timeout(PERSIST_USES);
-            let now_ms = clock::unix_ms();
+            let now_ms = unix_ms();
             self.persist_uses(since_ms);
             since_ms = now_ms;
         }

@@ -18,7 +18,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
-pub mod clock;
 pub mod library;
 pub mod placeholders;
 pub mod sealed;

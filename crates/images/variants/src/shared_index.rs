@@ -30,9 +30,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use openmetrics::Text;
 use resp::Reply;
+use wall_clock::unix_ms;
 
 use crate::cache::{Key, Kind, Variant, Variants};
-use crate::clock;
 use crate::library::LibraryPath;
 
 /// Counters of this process: the name of each counter, and its value since the start of the
@@ -218,7 +218,7 @@ impl SharedIndex {
             is_reachable: AtomicBool::new(true),
             errors: AtomicU64::new(0),
             publications: AtomicU64::new(0),
-            process: format!("{}-{}", clock::unix_ms(), std::process::id()),
+            process: format!("{}-{}", unix_ms(), std::process::id()),
         }
     }
 
@@ -291,7 +291,7 @@ impl SharedIndex {
         variants: &Variants,
         totals: &dyn Fn() -> Totals,
     ) -> io::Result<()> {
-        let now_ms = clock::unix_ms();
+        let now_ms = unix_ms();
         let Pending {
             changes,
             overflowed,
@@ -324,7 +324,7 @@ impl SharedIndex {
     }
 
     fn publish(&self, variants: &Variants, progress: &mut Progress) -> io::Result<()> {
-        progress.uses_ms = clock::unix_ms();
+        progress.uses_ms = unix_ms();
         // The flag is read before the entries, so that the entries written below are complete if
         // the flag is true.
         progress.is_complete = variants.is_complete();

@@ -1,7 +1,5 @@
 //! Failures of jobs.
 
-use std::fmt;
-
 use sandbox_protocol::Status;
 
 /// Kind of an [`Error`], grouped by who is at fault. The server chooses its response by the kind.
@@ -34,7 +32,8 @@ impl ErrorKind {
 }
 
 /// Failure of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
 pub struct Error {
     /// Kind of the failure, by which the server chooses its response.
     pub kind: ErrorKind,
@@ -85,11 +84,3 @@ impl Error {
         Error::new(kind, error.detail.clone())
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.detail)
-    }
-}
-
-impl std::error::Error for Error {}

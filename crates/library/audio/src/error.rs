@@ -16,7 +16,8 @@ pub enum ErrorKind {
 }
 
 /// Failure of a transcode. If any output was written, it is not usable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
 pub struct Error {
     /// Kind of the error, which states the party at fault.
     pub kind: ErrorKind,
@@ -42,11 +43,3 @@ impl Error {
         Error { kind, detail }
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.detail)
-    }
-}
-
-impl std::error::Error for Error {}

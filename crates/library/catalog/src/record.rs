@@ -289,41 +289,29 @@ fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*array)
 }
 
+/// Positions of the hyphens in the canonical spelling of a UUID.
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+
 /// Parses a UUID in its canonical spelling. Returns `None` for other spellings, which are stored as
 /// text so that they are returned unchanged.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    if text.len() != 36 {
+    let bytes = text.as_bytes();
+    let is_canonical = bytes.len() == 36
+        && HYPHENS.iter().all(|at| bytes[*at] == b'-')
+        && !bytes.iter().any(u8::is_ascii_uppercase);
+    if !is_canonical {
         return None;
     }
     let mut out = [0; 16];
-    let mut nibbles = 0;
-    for (at, &byte) in text.as_bytes().iter().enumerate() {
-        if matches!(at, 8 | 13 | 18 | 23) {
-            if byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let value = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        out[nibbles / 2] |= value << (4 * (1 - nibbles % 2));
-        nibbles += 1;
-    }
-    Some(out)
+    // A hyphen in another place leaves fewer than 32 digits, which is an error.
+    let decoded = hex::decode_to_slice(text.replace('-', ""), &mut out);
+    decoded.is_ok().then_some(out)
 }
 
 fn show_uuid(bytes: [u8; 16]) -> String {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let mut out = String::with_capacity(36);
-    for (at, byte) in bytes.into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        let nibbles = [byte >> 4, byte & 0xf];
-        out.extend(nibbles.map(|nibble| char::from(DIGITS[usize::from(nibble)])));
+    let mut out = hex::encode(bytes);
+    for at in HYPHENS {
+        out.insert(at, '-');
     }
     out
 }

@@ -584,3 +584,23 @@ proptest! {
         prop_assert!(build(back, &Splits::default()) == catalog.bytes());
     }
 }
+
+#[test]
+fn ids_of_musicbrainz_come_back_in_their_own_spelling() {
+    let spellings = [
+        "87c5dedd-371d-4a53-9f7f-80522fb7f3cb",
+        "87C5DEDD-371d-4a53-9f7f-80522fb7f3cb",
+        "87c5dedd371d4a539f7f80522fb7f3cb",
+        "87c5dedd-371d-4a53-9f7f-8052-fb7f3cb",
+        "87c5dedd-371d-4a53-9f7f-80522fb7f3cg",
+        "87c5dedd-371d-4a53-9f7f-80522fb7f3é",
+        "{87c5dedd-371d-4a53-9f7f-80522fb7f3cb",
+    ];
+    let track = music(
+        1,
+        "a.flac",
+        &spellings.map(|spelling| (Field::ArtistId, spelling)),
+    );
+    let catalog = open(vec![track.clone()]);
+    assert_eq!(catalog.entry(0), Some(track));
+}

@@ -17,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use catalog::{AlbumId, ArtistId, CoverOwner, CoverRules, TrackId};
 use image_plan::Placeholder;
 use openmetrics::Text;
+use reactor::blocking;
 use scan::{CoverLimits, ExtractError, Index, LibraryIndexer};
 use server::Service;
 use server::gate::Part;
@@ -172,14 +173,11 @@ impl CoverMount {
             .map(|rest| rest.trim_matches('/').to_owned());
         let query = request.query.unwrap_or("").to_owned();
         let (covers, catalog) = (Arc::clone(&self.covers), self.indexer.catalog());
-        let found = tokio::task::spawn_blocking(move || {
+        let found = blocking(move || {
             let of = parse(&catalog, &id?)?;
             covers.target(&catalog, of, &query)
         });
-        match found
-            .await
-            .expect("a panic aborts the process, and this task is never cancelled")
-        {
+        match found.await {
             Some(target) => Reply::Internal {
                 target,
                 fields: Vec::new(),

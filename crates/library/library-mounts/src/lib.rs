@@ -27,5 +27,4 @@ mod sessions;
 
 pub use covers::Covers;
 pub use music::{Music, scan_error};
-pub use players::unix_ms;
 pub use quarantine::Quarantine;

@@ -3,15 +3,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::CoverOwner;
 use image_plan::Placeholder;
@@ -20,6 +17,7 @@ use library_api::{
     Scanning, Server, ShareRequest, Store, StoreError, Watching,
 };
 use openmetrics::Text;
+use reactor::blocking;
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Credentials, Login, LoginFailure, Part, Users};
@@ -29,6 +27,8 @@ use server::mount::{
 };
 use server::session_cookie;
 use variants::library::{Library, LibraryPath, Missing, Mount as Directory};
+use variants::source::FileSource;
+use wall_clock::{since_1970, unix_ms};
 
 use config::{Config, components};
 use tokio::sync::Semaphore;
@@ -69,13 +69,13 @@ struct ResponseLimit(Semaphore);
 
 impl ResponseLimit {
     /// Runs `work` on a blocking thread, once the limit allows it.
-    pub(crate) async fn off_core<T: Send + 'static>(
+    pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> T {
         let turn = self.0.acquire().await;
         let _turn = turn.expect("the semaphore is never closed");
-        off_core(work).await
+        blocking(work).await
     }
 }
 
@@ -162,7 +162,7 @@ pub(crate) struct SubsonicUsers(pub(crate) Arc<Server>);
 
 impl Users for SubsonicUsers {
     fn log_in(&self, credentials: Credentials<'_>, peer: IpAddr) -> Result<Login, LoginFailure> {
-        let now_ms = unix_ms(SystemTime::now());
+        let now_ms = unix_ms() as i64;
         let user = match credentials {
             Credentials::Authorization(field) => self.0.log_in(field, peer, now_ms),
             Credentials::Session(token) => self.0.session_user(token, now_ms),
@@ -206,7 +206,9 @@ impl LibraryAccess for IndexedLibrary {
             active: status.snapshot.is_some(),
             files: status.snapshot.map_or(last, |snapshot| snapshot.walked),
             reading: status.snapshot.as_ref().filter(is_reading).map(reading),
-            ended_ms: status.ended.map(unix_ms),
+            ended_ms: status
+                .ended
+                .map(|ended| since_1970(ended).as_millis() as i64),
             failed: status.failed,
             unsettled: status.unsettled as u64,
             watch: match status.watch {
@@ -328,7 +330,7 @@ impl LibraryAccess for IndexedLibrary {
             Err(Missing::WouldSleep) => return Err(io::ErrorKind::WouldBlock.into()),
         };
         let limits = tags::Limits::default();
-        match tags::read_motion(&Source(file), identity.size_bytes, &limits) {
+        match tags::read_motion(&FileSource(&file), identity.size_bytes, &limits) {
             Ok(range) => Ok(range.map(|range| MotionVideo {
                 etag: identity.etag(),
                 range,
@@ -368,20 +370,11 @@ impl LibraryAccess for IndexedLibrary {
         }
         let inside = open(path).and_then(|(file, identity)| {
             let mut reader = tags::Reader::new(tags::Limits::default());
-            let media = reader.read(&Source(file), identity.size_bytes).ok()?;
+            let media = reader.read(&FileSource(&file), identity.size_bytes).ok()?;
             let texts = media.tags.all(tags::Field::Lyrics);
             Some(texts.map(|text| text.as_bytes().to_vec()).collect())
         });
         inside.unwrap_or_default()
-    }
-}
-
-/// Music file from which the crate `tags` reads.
-struct Source(File);
-
-impl tags::ReadAt for Source {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
-        self.0.read_at(buf, offset)
     }
 }
 
@@ -407,13 +400,13 @@ impl Rest {
         });
         let (peer, base) = (request.peer, base(&request));
         let server = Arc::clone(&self.0);
-        let response = self.1.off_core(move || {
+        let response = self.1.blocking(move || {
             let mut params = Params::parse(&query);
             // Some players send JSON without its media type. Such a body is recognized by the `{`
             // at its start, with which no form begins.
             let is_form = !is_json && !body.trim_start().starts_with('{');
             params.extend(if is_form { &body } else { "" });
-            let now_ms = unix_ms(SystemTime::now());
+            let now_ms = unix_ms() as i64;
             let busy = server.busy(&params);
             let response = server.respond(&Request {
                 name: &name,
@@ -484,7 +477,7 @@ impl Api {
         let videos = VIDEOS.into_iter().filter(|it| request.serves_extension(it));
         let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.0);
-        let response = off_core(move || {
+        let response = blocking(move || {
             let mut params = Params::parse(query.as_deref().unwrap_or_default());
             params.extend(&form);
             server.api(&ApiRequest {
@@ -495,7 +488,7 @@ impl Api {
                 authorization: authorization.as_deref(),
                 session: session.as_deref(),
                 videos: &videos,
-                now_ms: unix_ms(SystemTime::now()),
+                now_ms: unix_ms() as i64,
             })
         });
         match response.await {
@@ -551,9 +544,9 @@ impl Page {
         let path = request.path.strip_prefix(Page::PREFIX).unwrap_or("");
         let (path, query) = (path.to_owned(), request.query.unwrap_or("").to_owned());
         let server = Arc::clone(&self.0);
-        let now_ms = unix_ms(SystemTime::now());
+        let now_ms = unix_ms() as i64;
         let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
-        let mut reply = to_reply(off_core(page).await);
+        let mut reply = to_reply(blocking(page).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
         }
@@ -609,10 +602,10 @@ impl Shares {
                 nonce: &nonce,
                 languages: &languages,
                 videos: &videos,
-                now_ms: unix_ms(SystemTime::now()),
+                now_ms: unix_ms() as i64,
             })
         };
-        let mut reply = to_reply(self.response_limit.off_core(share).await);
+        let mut reply = to_reply(self.response_limit.blocking(share).await);
         let (Reply::Whole { fields, .. }
         | Reply::Internal { fields, .. }
         | Reply::Variant { fields, .. }
@@ -687,12 +680,6 @@ fn base(request: &MountRequest<'_>) -> String {
     let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
     let host = host.and_then(|(_, value)| str::from_utf8(value).ok());
     format!("{scheme}://{}", host.unwrap_or("localhost"))
-}
-
-pub(crate) async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work)
-        .await
-        .expect("a panic aborts the process, and this task is never cancelled")
 }
 
 /// Response field that allows requests from every origin, since web players run on any origin. The
@@ -854,10 +841,4 @@ fn not_allowed(allow: &'static str) -> Reply {
         fields: fields(&[("allow", allow), ("cache-control", "no-store")]),
         body: bytes::Bytes::new(),
     }
-}
-
-/// Returns the milliseconds since 1970, or 0 for earlier times.
-pub fn unix_ms(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as i64)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use config::Config;
 use conversion::quarantine::{self, Quarantined};
+use reactor::blocking;
 use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -32,36 +33,23 @@ impl Quarantine {
         let hash = below.trim_matches('/').to_owned();
         let data = Arc::clone(&self.data);
         match (request.method, hash.is_empty()) {
-            ("GET" | "HEAD", true) => {
-                let listed = tokio::task::spawn_blocking(move || quarantine::list(&data));
-                match listed
-                    .await
-                    .expect("a panic aborts the process, and this task is never cancelled")
-                {
-                    Ok(entries) => {
-                        let entries: Vec<Value> = entries.iter().map(described).collect();
-                        json_reply(200, &json!({ "quarantine": entries }))
-                    }
-                    Err(err) => unreadable(&err),
+            ("GET" | "HEAD", true) => match blocking(move || quarantine::list(&data)).await {
+                Ok(entries) => {
+                    let entries: Vec<Value> = entries.iter().map(described).collect();
+                    json_reply(200, &json!({ "quarantine": entries }))
                 }
-            }
-            ("DELETE", false) => {
-                let lift = move || quarantine::lift(&data, &hash);
-                let lifted = tokio::task::spawn_blocking(lift);
-                match lifted
-                    .await
-                    .expect("a panic aborts the process, and this task is never cancelled")
-                {
-                    Ok(lifted) if lifted.is_empty() => {
-                        problem(404, "no original with this hash is in quarantine")
-                    }
-                    Ok(lifted) => {
-                        let lifted: Vec<Value> = lifted.iter().map(described).collect();
-                        json_reply(200, &json!({ "lifted": lifted }))
-                    }
-                    Err(err) => unreadable(&err),
+                Err(err) => unreadable(&err),
+            },
+            ("DELETE", false) => match blocking(move || quarantine::lift(&data, &hash)).await {
+                Ok(lifted) if lifted.is_empty() => {
+                    problem(404, "no original with this hash is in quarantine")
                 }
-            }
+                Ok(lifted) => {
+                    let lifted: Vec<Value> = lifted.iter().map(described).collect();
+                    json_reply(200, &json!({ "lifted": lifted }))
+                }
+                Err(err) => unreadable(&err),
+            },
             (_, is_list) => not_allowed(if is_list { "GET, HEAD" } else { "DELETE" }),
         }
     }

@@ -11,17 +11,17 @@
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use config::{Config, Networks};
 use library_api::{LoggedIn, LoginError, Server, SessionInfo, SessionLogin, StoreError};
+use reactor::blocking;
 use serde_json::{Value, json};
 use server::gate::{Part, RequireLogin};
 use server::mount::{Mount, MountRequest, Reply};
 use server::session_cookie;
+use wall_clock::unix_ms;
 
 use crate::files::PageFiles;
-use crate::players::{off_core, unix_ms};
 
 /// Challenge in responses with status 401. For a challenge of type `Basic`, browsers would show
 /// their own login form instead of the page's form.
@@ -103,7 +103,7 @@ impl Sessions {
     async fn reply(&self, request: MountRequest<'_>) -> Reply {
         let request = OwnedRequest::new(&request, &self.proxies);
         let (server, max_age_s) = (Arc::clone(&self.server), self.max_age_s);
-        off_core(move || {
+        blocking(move || {
             let handled = Handler {
                 server: &server,
                 request: &request,
@@ -162,7 +162,7 @@ impl OwnedRequest {
             page: session_cookie::page_path(&request.fields).to_owned(),
             is_secure: request.secure || is_forwarded_https,
             require_login: request.require_login,
-            now_ms: unix_ms(SystemTime::now()),
+            now_ms: unix_ms() as i64,
         }
     }
 }

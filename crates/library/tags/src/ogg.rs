@@ -124,7 +124,9 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
         ));
     }
     if audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("the Ogg stream states no sample rate"));
+        return Err(Error::malformed(
+            "the sample rate of the Ogg stream is missing",
+        ));
     }
     Ok(0)
 }

@@ -69,7 +69,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
         let mut body = at + 8..at + 8 + bytes.min(input.len());
         if input.len() < body.end {
-            media.issue("a chunk is longer than the file");
+            media.issue("a chunk of the WAV file is longer than the file");
             body.end = input.len();
         }
         at = body.end + bytes % 2;
@@ -142,7 +142,7 @@ fn finish(
     let frame_bytes = u64::from(u16_at(12));
     if frame_bytes == 0 || media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed(
-            "the WAV file states a frame size or sample rate of zero",
+            "the frame size or sample rate of the WAV file is zero",
         ));
     }
     let bytes = data.end - data.start;

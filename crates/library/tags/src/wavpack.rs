@@ -64,7 +64,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     if rate.hz.is_none() || is_dsd {
         rate.read(input, start, word(&head, 4))?;
     }
-    let short = Error::malformed("the WavPack file states no sample rate");
+    let short = Error::malformed("the sample rate of the WavPack file is missing");
     let rate_hz = rate.hz.ok_or(short)?;
     media.audio.bits = match is_dsd {
         false => (((first & 3) + 1) * 8).saturating_sub(first >> 13 & 31) as u8,

@@ -1,5 +1,7 @@
 //! Request to a CGI program, and its conversion to environment variables.
 
+use percent_encoding::percent_decode_str;
+
 /// Properties of a request that are passed to a program as environment variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -155,22 +157,12 @@ impl Variables {
 /// Decodes the percent-encoding of a path. Returns `None` if the path is invalid, see
 /// [`RequestError::Path`].
 fn decoded(path: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(path.len());
-    let mut bytes = path.bytes();
-    while let Some(byte) = bytes.next() {
-        let byte = match byte {
-            b'%' => {
-                let high = char::from(bytes.next()?).to_digit(16)?;
-                let low = char::from(bytes.next()?).to_digit(16)?;
-                match (high << 4 | low) as u8 {
-                    0 | b'/' => return None,
-                    byte => byte,
-                }
-            }
-            0 => return None,
-            byte => byte,
-        };
-        out.push(byte);
-    }
-    Some(out)
+    // `percent_decode_str` keeps invalid triplets as they are.
+    let mut triplets = path.as_bytes().split(|byte| *byte == b'%').skip(1);
+    let is_valid = triplets.all(|triplet| {
+        let mut byte = [0];
+        let digits = triplet.get(..2).unwrap_or(triplet);
+        hex::decode_to_slice(digits, &mut byte).is_ok() && !matches!(byte, [0 | b'/'])
+    });
+    (is_valid && !path.contains('\0')).then(|| percent_decode_str(path).collect())
 }

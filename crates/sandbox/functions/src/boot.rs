@@ -159,7 +159,9 @@ impl Bootable {
         let why = match answered {
             Ok(output) => match Response::parse(&output.bytes, &cgi::Limits::default()) {
                 Ok(_) => return Ok(()),
-                Err(malformed) => format!("malformed head of the response: {malformed:?}"),
+                Err(malformed) => {
+                    format!("the head of the program's response is malformed: {malformed:?}")
+                }
             },
             Err(failure) if failure.kind == FailureKind::TimedOut && wall_ms == left_ms => format!(
                 "the program was not ready within max_boot_time, {} ms",
@@ -170,8 +172,8 @@ impl Bootable {
         let what = format!("programs.{}: warm-up failed: {why}", self.entry.name);
         Err(Error::usage(what)
             .because(
-                "before a program serves clients, it must respond to a GET request for its route; \
-                 the request has no body",
+                "a new program must first respond to a GET request without a body for the route \
+                 of the program; only then are requests of clients passed to the program",
             )
             .hint("set warmup = 0 to start the program without a warm-up"))
     }
@@ -236,7 +238,7 @@ pub(super) fn run(
 ) -> Result<Output, Failure> {
     let host = |err: io::Error| Failure {
         kind: FailureKind::Host,
-        detail: format!("cannot pass the request to the cell: {err}"),
+        detail: format!("cannot pass the request to the sandbox: {err}"),
     };
     let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| host(err.into()))?;
     let mut input = File::from(memory);

@@ -64,7 +64,7 @@ pub fn alone(
         Error::usage(format!(
             "programs.{name}: the configuration has no such table"
         ))
-        .hint("give the configuration file that contains the table by --config FILE")
+        .hint("the table must be in the configuration file that the option --config FILE gives")
     })?;
     let booted = Bootable::new(entry, config, backend)?.start(worker)?;
     Ok(booted.pool)

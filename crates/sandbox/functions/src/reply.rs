@@ -171,7 +171,7 @@ impl Route {
                 tracing::error!(
                     program = name,
                     detail,
-                    "the program that on_error names has failed, too"
+                    "the program that the setting on_error names has failed too"
                 );
                 None
             }
@@ -192,7 +192,9 @@ impl Route {
             |malformed| {
                 failed(Failure {
                     kind: FailureKind::ProtocolViolation,
-                    detail: format!("malformed head of the response: {malformed:?}"),
+                    detail: format!(
+                        "the head of the program's response is malformed: {malformed:?}"
+                    ),
                 })
             },
         )

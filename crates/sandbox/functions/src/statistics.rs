@@ -173,7 +173,9 @@ const fn gauge(name: &'static str, help: &'static str, read: fn(&Unit, &Stats) -
 }
 
 const ROWS: &[Row] = &[
-    counter("runs", "requests that ran in a cell", |_, stats| stats.runs),
+    counter("runs", "requests that ran in a sandbox", |_, stats| {
+        stats.runs
+    }),
     counter(
         "finished",
         "requests for which the program produced a response",
@@ -181,27 +183,27 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "wipes",
-        "cells whose memory was reset after a request",
+        "sandboxes whose memory was reset after a request",
         |_, stats| stats.wipes,
     ),
     counter(
         "wait_microseconds",
-        "time that requests waited for a free cell",
+        "time that requests waited for a free sandbox",
         |unit, _| read(&unit.counts.wait_us),
     ),
     counter(
         "refused",
-        "requests refused because all cells were busy",
+        "requests refused because all sandboxes were busy",
         |unit, _| read(&unit.counts.refused),
     ),
     counter(
         "cpu_microseconds",
-        "CPU time of the runs of programs",
+        "CPU time used by runs of programs",
         |_, stats| stats.cpu_us,
     ),
     counter(
         "wall_microseconds",
-        "time from passing a request to a cell until its reply",
+        "time from passing a request to a sandbox until the reply of the program",
         |_, stats| stats.wall_us,
     ),
     counter(
@@ -216,7 +218,7 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "reloads",
-        "reloads of programs after a change of their file or settings",
+        "reloads of programs whose file or settings have changed",
         |unit, _| read(&unit.counts.reloads),
     ),
     counter(
@@ -232,15 +234,17 @@ const ROWS: &[Row] = &[
     gauge("state_keys", "keys in the program's store", |unit, _| {
         unit.store_usage().keys
     }),
-    gauge("state_bytes", "memory of the program's store", |unit, _| {
-        unit.store_usage().bytes
-    }),
+    gauge(
+        "state_bytes",
+        "memory used by the program's store",
+        |unit, _| unit.store_usage().bytes,
+    ),
     gauge("running", "runs of programs in progress", |_, stats| {
         stats.running
     }),
     gauge(
         "waiting",
-        "requests that wait for a free cell",
+        "requests that wait for a free sandbox",
         |unit, _| u64::from(unit.waiting()),
     ),
 ];
@@ -279,9 +283,11 @@ fn kills(text: &mut Text, table: &Table) {
 fn routes(text: &mut Text, table: &Table) {
     type Read = fn(&Route) -> u64;
     let families: [(&str, &str, Read); 3] = [
-        ("requests", "requests to programs and chains", |route| {
-            read(&route.counts.requests)
-        }),
+        (
+            "requests",
+            "requests to programs and to chains of programs",
+            |route| read(&route.counts.requests),
+        ),
         ("failures", "requests in which a program failed", |route| {
             read(&route.counts.failures)
         }),

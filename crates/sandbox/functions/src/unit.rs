@@ -156,7 +156,7 @@ impl Unit {
         let waiting_request = WaitingRequest::new(&self.waiting);
         if running.plan.queue_max < waiting_request.number {
             return refuse(format!(
-                "{} requests are already waiting",
+                "{} requests are already waiting for this program",
                 running.plan.queue_max
             ));
         }
@@ -164,7 +164,7 @@ impl Unit {
         let longest = Duration::from_millis(u64::from(queue_ms));
         let permit = Arc::clone(&running.permits).acquire_owned();
         let Ok(permit) = tokio::time::timeout(longest, permit).await else {
-            return refuse(format!("no cell became free within {queue_ms} ms"));
+            return refuse(format!("no sandbox became free within {queue_ms} ms"));
         };
         let waited = begin.elapsed().as_micros() as u64;
         self.counts.wait_us.fetch_add(waited, Ordering::Relaxed);

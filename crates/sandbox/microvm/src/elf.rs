@@ -218,7 +218,10 @@ impl fmt::Display for ElfError {
             ElfError::NotX86_64 => f.write_str("not for x86-64"),
             ElfError::NotExecutable => f.write_str("an ELF file, but not an executable"),
             ElfError::NotStatic(name) => {
-                write!(f, "not static: it requests the interpreter {name}")
+                write!(
+                    f,
+                    "not statically linked: the file requests the interpreter {name}"
+                )
             }
             ElfError::Truncated(what) => {
                 write!(f, "truncated: {what} lies beyond the end of the file")

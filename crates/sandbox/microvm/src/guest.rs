@@ -274,7 +274,7 @@ impl Running<'_> {
             .memory
             .slice_mut(address, room.min(bytes.len() as u64));
         let place = place.map_err(|_| {
-            "the memory into which the program wants to receive its job is not mapped".to_owned()
+            "the buffer in which the program wants to receive a job is not mapped".to_owned()
         })?;
         place.copy_from_slice(&bytes[..place.len()]);
         let bytes = place.len();
@@ -299,7 +299,7 @@ impl Running<'_> {
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(
-                "the job does not state the size of its environment".to_owned()
+                "the job does not contain the size of its environment".to_owned()
             ));
         };
         self.linux.open_streams(u64::from(environment_bytes));
@@ -360,11 +360,11 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
         Next::Wait { address, bytes } => Ok((address, bytes)),
         Next::Broken(report) => Err(sandbox_protocol::control::broken_reason(&report)),
         Next::Exited(code) => Err(format!(
-            "the program ended before it requested a job, exit code {code} {}",
+            "the program exited with code {code} before it requested a job {}",
             linux.last_message()
         )),
         Next::Died(how) => Err(format!(
-            "the program {how}, before it requested a job {}",
+            "the program ended before it requested a job: {how} {}",
             linux.last_message()
         )),
         Next::Reply(_) | Next::Answered(_) | Next::TooLarge | Next::Go => {
@@ -398,8 +398,9 @@ fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(),
     for segment in &image.segments {
         let bytes = &elf[segment.file.clone()];
         let place = memory.image_mut(segment.memory.start + bias, bytes.len() as u64);
-        let place =
-            place.map_err(|_| "a segment of the program lies outside its memory".to_owned())?;
+        let place = place.map_err(|_| {
+            "a segment of the program lies outside the memory of the microVM".to_owned()
+        })?;
         place.copy_from_slice(bytes);
     }
     Ok(())

@@ -111,21 +111,22 @@ impl Machine {
             let port = match self.vcpu.run() {
                 Ok(VcpuExit::IoOut(port, _)) => port,
                 Ok(VcpuExit::Shutdown) => {
-                    return Ok(Exit::Died("died by a triple fault".to_owned()));
+                    return Ok(Exit::Died("killed by a triple fault".to_owned()));
                 }
                 Ok(VcpuExit::MemoryFault { gpa, .. }) => {
-                    return Ok(Exit::Died(format!("died by a write to code at {gpa:#x}")));
+                    return Ok(Exit::Died(format!("killed by a write to code at {gpa:#x}")));
                 }
                 Ok(exit) => {
                     return Ok(Exit::Died(format!(
-                        "died by an unexpected exit of the virtual CPU: {exit:?}"
+                        "killed by an unexpected exit of the virtual CPU: {exit:?}"
                     )));
                 }
                 Err(error) => match error.errno() {
                     libc::EINTR => return Ok(Exit::Interrupted),
                     libc::EAGAIN => continue,
                     libc::EFAULT => {
-                        return Ok(Exit::Died("died by a write outside its memory".to_owned()));
+                        let how = "killed by a write outside the memory of the microVM";
+                        return Ok(Exit::Died(how.to_owned()));
                     }
                     _ => return Err(refused("KVM_RUN")(error)),
                 },
@@ -281,9 +282,9 @@ impl Machine {
         };
         let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
         Ok(match vector {
-            PAGE_FAULT => format!("died by a page fault at address {:#x}{place}", sregs.cr2),
+            PAGE_FAULT => format!("killed by a page fault at address {:#x}{place}", sregs.cr2),
             _ => format!(
-                "died by exception {vector}, {}{place}",
+                "killed by exception {vector}, {}{place}",
                 exception_name(vector)
             ),
         })

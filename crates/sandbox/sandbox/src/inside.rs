@@ -44,7 +44,9 @@ pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> Al
         if guest::is_here() {
             guest::serve(warm_up, &work);
         }
-        eprintln!("this program must be started by a sandbox pool, with a socket as descriptor 3");
+        eprintln!(
+            "this program must be started by a sandbox pool, with a socket as file descriptor 3"
+        );
         std::process::exit(last_message::EXIT_USAGE);
     };
     last_message::to_pool();

@@ -9,14 +9,18 @@ use crate::stats::Stats;
 pub fn render_metrics(text: &mut Text, cells: &Stats) {
     text.gauge(
         "pelton_cells_ready",
-        "cells that wait for a job",
+        "sandboxes that wait for a job",
         cells.ready,
     );
-    text.gauge("pelton_cells_running", "cells with a job", cells.running);
-    text.counter("pelton_cell_runs", "jobs that ran in a cell", cells.runs);
+    text.gauge(
+        "pelton_cells_running",
+        "sandboxes with a job",
+        cells.running,
+    );
+    text.counter("pelton_cell_runs", "jobs that ran in a sandbox", cells.runs);
     text.counter(
         "pelton_cell_queue_timeouts",
-        "jobs that found no free cell in time",
+        "jobs that found no free sandbox in time",
         cells.queue_timeouts,
     );
     text.gauge(
@@ -26,17 +30,17 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_wipes",
-        "cells whose memory was reset after a job",
+        "sandboxes whose memory was reset after a job",
         cells.wipes,
     );
     text.counter(
         "pelton_cell_wipe_microseconds",
-        "microseconds spent on wiping microVMs after their replies",
+        "microseconds spent on resetting the memory of microVMs after jobs",
         cells.wipe_us,
     );
     text.counter(
         "pelton_cell_wipe_leaks",
-        "cells in which a wipe left data of the previous job; more than 0 means a defect of Pelton",
+        "sandboxes whose reset left data of the previous job; more than 0 means a defect in Pelton",
         cells.wipe_leaks,
     );
     text.counter(
@@ -51,18 +55,18 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_zygote_renewals",
-        "zygotes replaced on schedule",
+        "zygotes (processes that sandboxes are forked from) replaced on schedule",
         cells.zygote_renewals,
     );
     text.counter(
         "pelton_cell_zygote_deaths",
-        "zygotes that ended unexpectedly",
+        "zygotes (processes that sandboxes are forked from) that ended unexpectedly",
         cells.zygote_deaths,
     );
     text.family(
         "pelton_cell_kills",
         "counter",
-        "sandboxes (cells) that were killed, by reason",
+        "sandboxes that were killed, by reason",
     );
     let reasons = [
         ("wall", cells.kills_wall),

@@ -180,7 +180,7 @@ impl Pool {
         if AUTO_JOB_MAX < job && limits.min_isolation != Isolation::MicroVm {
             let action = format!(
                 "an empty job takes {} µs in a microVM on this host, \
-                 which is too slow for the backend auto",
+                 which is too slow for the setting backend = auto",
                 job.as_micros()
             );
             return Err(Error::new(ErrorKind::Host, action));
@@ -486,7 +486,7 @@ impl Pool {
             self.shared.counters.queue_timeouts.add(1);
             let detail = match &queue.lock().zygote.trouble {
                 Some(trouble) => format!("no worker: {trouble}"),
-                None => format!("no cell became free within {longest} ms"),
+                None => format!("no sandbox became free within {longest} ms"),
             };
             Failure::new(FailureKind::Host, detail)
         })

@@ -141,7 +141,8 @@ impl fmt::Display for Posture {
         if let Some(why) = &self.fell_back {
             writeln!(
                 f,
-                "                 chosen by auto, because microVMs cannot be used here: {why}"
+                "                 chosen by the setting auto, because microVMs cannot be used \
+                 here: {why}"
             )?;
         }
         let wiped = if self.ephemeral {

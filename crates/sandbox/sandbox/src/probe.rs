@@ -181,7 +181,7 @@ impl fmt::Display for Probe {
         )?;
         write!(
             f,
-            "\nnew memory       {} µs of CPU time for 2 MiB",
+            "\nnew memory       {} µs of CPU time to allocate 2 MiB",
             self.memory.as_micros()
         )?;
         match self.wipe {

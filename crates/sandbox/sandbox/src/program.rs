@@ -11,7 +11,7 @@ use sandbox_protocol::control::{ProgramText, TEXT_BYTES_MAX};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Maximum total number of a program's arguments, variables and paths.
+/// Maximum total number of a program's arguments, environment variables and paths.
 const WORDS_MAX: usize = 64;
 
 /// A static program for Linux. An ephemeral program receives a job as its environment and its
@@ -127,7 +127,8 @@ impl Program {
         let fits = |(_, text, _): &StartText| text.len() <= TEXT_BYTES_MAX && !text.contains(&0);
         if WORDS_MAX < words.len() || !words.iter().all(fits) {
             let why = format!(
-                "there are more than {WORDS_MAX} arguments, variables and paths, or one of them is longer than {TEXT_BYTES_MAX} bytes"
+                "there are more than {WORDS_MAX} arguments, environment variables and paths, or \
+                 one of them is longer than {TEXT_BYTES_MAX} bytes"
             );
             return Err(self.unfit(&why));
         }

@@ -12,7 +12,7 @@
 //! size-px 500 750                        0 0 if the output is not a picture
 //! limits ANSWER-BYTES MEMORY-BYTES CPU-MS WALL-MS
 //! parts PLAN-BYTES ORIGINAL-BYTES
-//! ended crashed: died by signal 11
+//! ended crashed: killed by signal 11
 //!                                        an empty line, then plan and original
 //! ```
 

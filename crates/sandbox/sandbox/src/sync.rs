@@ -7,4 +7,4 @@ pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Message of the `expect` on every lock of this crate.
-pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";
+pub(crate) const UNPOISONED: &str = "no thread panics while it holds a lock of the sandbox";

@@ -25,13 +25,13 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
         counters.crashes.add(1);
         return Failure::new(
             FailureKind::Crashed,
-            "the cell died together with its zygote",
+            "the sandbox died together with its zygote",
         );
     };
     if !libc::WIFSIGNALED(exit_report.status) {
         counters.crashes.add(1);
         let code = libc::WEXITSTATUS(exit_report.status);
-        let detail = format!("the cell exited without a reply, exit code {code}");
+        let detail = format!("the sandbox exited with code {code} before it replied");
         return Failure::new(FailureKind::Crashed, detail);
     }
     let signal = libc::WTERMSIG(exit_report.status);
@@ -42,7 +42,7 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
         libc::SIGKILL if out_of_cpu => {}
         libc::SIGKILL => {
             counters.kills_memory.add(1);
-            let detail = "the kernel killed the cell: the host is out of memory";
+            let detail = "the kernel killed the sandbox: the host is out of memory";
             return Failure::new(FailureKind::Host, detail);
         }
         libc::SIGXFSZ => {
@@ -53,12 +53,12 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
             counters.kills_filter.add(1);
             return Failure::new(
                 FailureKind::Crashed,
-                "the kernel killed the cell for a denied system call",
+                "the kernel killed the sandbox for a denied system call",
             );
         }
         _ => {
             counters.crashes.add(1);
-            return Failure::new(FailureKind::Crashed, format!("died by signal {signal}"));
+            return Failure::new(FailureKind::Crashed, format!("killed by signal {signal}"));
         }
     }
     counters.kills_cpu.add(1);

@@ -1,6 +1,5 @@
 //! Parser of requests.
 
-use std::fmt;
 use std::ops::Range;
 
 use bytes::buf::Limit;
@@ -406,40 +405,28 @@ pub fn arg_bytes(arg: &Bytes) -> usize {
 
 /// Violation of the protocol by the client. The caller must close the connection. `Display` writes
 /// the error text of Redis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// An invalid length or count: text that is not a number, a value above its limit, or a
     /// negative length of an argument. The text names the value, such as `bulk length`.
+    #[error("Protocol error: invalid {0}")]
     Invalid(&'static str),
     /// A length of an argument, or a number of arguments, above the limit for clients that have not
     /// authenticated. The text names the value.
+    #[error("Protocol error: unauthenticated {0}")]
     Unauthenticated(&'static str),
     /// A line that does not end within [`Limits::line_bytes_max`] bytes. The text names the kind of
     /// line.
+    #[error("Protocol error: too big {0}")]
     TooLong(&'static str),
     /// A byte other than `$` at the start of an argument.
+    #[error("Protocol error: expected '$', got '{}'", char::from(*.0))]
     MissingDollar(u8),
     /// An inline command with an unclosed quote.
+    #[error("Protocol error: unbalanced quotes in request")]
     Quotes,
     /// A request larger than [`Limits::query_bytes_max`]. Redis closes the connection without a
     /// reply.
+    #[error("Protocol error: query buffer limit reached")]
     QueryTooLarge,
 }
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Protocol error: ")?;
-        match self {
-            ProtocolError::Invalid(what) => write!(f, "invalid {what}"),
-            ProtocolError::Unauthenticated(what) => write!(f, "unauthenticated {what}"),
-            ProtocolError::TooLong(what) => write!(f, "too big {what}"),
-            ProtocolError::MissingDollar(byte) => {
-                write!(f, "expected '$', got '{}'", *byte as char)
-            }
-            ProtocolError::Quotes => f.write_str("unbalanced quotes in request"),
-            ProtocolError::QueryTooLarge => f.write_str("query buffer limit reached"),
-        }
-    }
-}
-
-impl std::error::Error for ProtocolError {}

@@ -1,7 +1,5 @@
 //! Parser of replies, for clients.
 
-use std::fmt;
-
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memchr;
 
@@ -66,33 +64,18 @@ impl Reply {
 }
 
 /// Violation of the protocol by a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadReply {
     /// The first byte does not name a known type.
+    #[error("the reply starts with an unknown byte {:?}", char::from(*.0))]
     Kind(u8),
     /// A length or an integer that is invalid or exceeds its limit.
+    #[error("a number in the reply is invalid or too large")]
     Number,
     /// Nesting deeper than the limit.
+    #[error("the reply is nested too deeply")]
     Depth,
 }
-
-impl fmt::Display for BadReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BadReply::Kind(byte) => {
-                write!(
-                    f,
-                    "the reply starts with an unknown byte {:?}",
-                    *byte as char
-                )
-            }
-            BadReply::Number => f.write_str("a number in the reply is invalid or too large"),
-            BadReply::Depth => f.write_str("the reply is nested too deeply"),
-        }
-    }
-}
-
-impl std::error::Error for BadReply {}
 
 enum Stop {
     Short,

@@ -1,10 +1,11 @@
 //! The time of day, read once per pass of the core's event loop (a turn).
 
 use std::cell::Cell;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
+use wall_clock::since_1970;
 
 /// Unix time that advances with the runtime's clock, so that tests can pause it.
 #[derive(Debug)]
@@ -45,9 +46,8 @@ impl Clock {
 
     /// Sets the clock to the system's current time. A time before 1970 becomes 1970.
     pub(crate) fn follow_system(&self) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.base_us
-            .set(since.map_or(0, |since| since.as_micros() as u64));
+        let since = since_1970(SystemTime::now());
+        self.base_us.set(since.as_micros() as u64);
         self.base.set(Instant::now());
         self.start_turn();
     }

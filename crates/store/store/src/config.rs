@@ -6,7 +6,6 @@ mod rewrite;
 mod table;
 mod value;
 
-use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -637,19 +636,12 @@ pub(crate) enum SetFault {
 
 /// Error for a configuration that is invalid or cannot be read. `Display` names the file, line,
 /// argument or setting at fault, and the reason.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {fault}")]
 pub struct ConfigError {
     place: String,
     fault: String,
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.fault)
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,10 @@
 use parking_lot::{Mutex, MutexGuard};
 use std::io::IoSlice;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use bytes::{Bytes, BytesMut};
 use keyspace::{Flags, Group, Keyspace, Outcome, Session};
 use resp::{Out, Parser, Proto};
+use wall_clock::unix_ms;
 
 use crate::clock::Clock;
 
@@ -95,7 +94,7 @@ impl Embedded {
     #[must_use]
     pub fn store_usage(&self) -> StoreUsage {
         let keyspace = self.keyspace();
-        let (keys, ..) = keyspace.db_figures(0, now_ms());
+        let (keys, ..) = keyspace.db_figures(0, unix_ms());
         StoreUsage {
             keys: keys as u64,
             bytes: keyspace.used_bytes() as u64,
@@ -183,7 +182,7 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
             name => out.error(format!("ERR this store has no command '{name}'")),
         };
     }
-    let now_ms = now_ms();
+    let now_ms = unix_ms();
     let mut keyspace = store.keyspace();
     keyspace.turn(now_ms);
     let brought = args.iter().map(|arg| arg.len() as u64).sum::<u64>();
@@ -223,9 +222,4 @@ fn limits(bytes_max: u64) -> keyspace::Limits {
         maxmemory_bytes: bytes_max,
         ..keyspace::Limits::default()
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
 }

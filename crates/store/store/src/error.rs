@@ -1,7 +1,5 @@
 //! Errors that prevent the store from starting or from continuing.
 
-use std::fmt;
-
 /// Cause of an error: the host or the store's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -14,7 +12,8 @@ pub enum ErrorKind {
 
 /// Error that prevented the server from starting, or that ended its run. `Display` names the object
 /// and the cause.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
 pub struct Error {
     kind: ErrorKind,
     text: String,
@@ -40,11 +39,3 @@ impl Error {
         self.kind
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Error {}

@@ -1,7 +1,6 @@
 //! Clients within this process. They send batches of commands to the core and get the replies back
 //! without a socket.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -60,14 +59,17 @@ pub struct ComputeOptions {
 }
 
 /// The reason why [`Handle::get_or_compute`] returned no value.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ComputeError<E> {
     /// The server has stopped.
+    #[error("{}", Stopped)]
     Stopped,
     /// The store refused the command with this error text, because the value at the key is not a
     /// string or the memory limit is reached.
+    #[error("the store refused the command: {0}")]
     Refused(String),
     /// The caller's own computation failed. The next waiting caller computes the value instead.
+    #[error("{0}")]
     Failed(E),
 }
 
@@ -77,29 +79,10 @@ impl<E> From<Stopped> for ComputeError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for ComputeError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stopped => Stopped.fmt(f),
-            Self::Refused(text) => write!(f, "the store refused the command: {text}"),
-            Self::Failed(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: std::error::Error> std::error::Error for ComputeError<E> {}
-
 /// Error of a request to a server that has stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the store has stopped")]
 pub struct Stopped;
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the store has stopped")
-    }
-}
-
-impl std::error::Error for Stopped {}
 
 /// Returns a handle and the queue of its requests. The queue holds at most `waiting_max` batches.
 pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {

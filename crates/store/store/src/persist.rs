@@ -635,7 +635,7 @@ impl Persist {
                 if !self.journal.as_ref().is_some_and(Journal::is_broken) {
                     // The new base holds all data, including changes that could not be written to
                     // an increment.
-                    *self.loss.lock().expect("lock is not poisoned") = None;
+                    *self.loss.lock() = None;
                 }
                 self.rewrites.count += 1;
                 self.failed_rewrites = 0;

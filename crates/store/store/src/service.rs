@@ -8,10 +8,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyspace::Keyspace;
+use parking_lot::Mutex;
 use reactor::{Conn, Core, CoreId, Stop};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::spawn_local;
@@ -156,14 +157,14 @@ impl Server {
         let loss = Arc::new(Loss::default());
         let counters = listeners.counters();
         let start = |core: &Core| {
-            let loaded = loaded.lock().expect("lock is not poisoned").take();
+            let loaded = loaded.lock().take();
             let (keyspace, opened, unix, requests) = loaded.expect("the store runs on one core");
             let persist = Persist::new(&config, opened, now_ms, &loss, drained.clone());
             let persist = persist.unwrap_or_else(|error| {
                 let error = Error::host(format!(
                     "cannot start the thread that writes the AOF: {error}"
                 ));
-                *failed.lock().expect("lock is not poisoned") = Some(error);
+                *failed.lock() = Some(error);
                 drained.trigger();
                 Persist::without_journal(now_ms, drained.clone())
             });
@@ -187,10 +188,10 @@ impl Server {
         }
         drop(pidfile);
         ended.map_err(|error| Error::host(error.to_string()))?;
-        if let Some(error) = failed.into_inner().expect("lock is not poisoned") {
+        if let Some(error) = failed.into_inner() {
             return Err(error);
         }
-        let loss = loss.lock().expect("lock is not poisoned").take();
+        let loss = loss.lock().take();
         match loss {
             Some(fault) => Err(Error::host(format!(
                 "the AOF lacks the last changes: {fault}"
@@ -337,7 +338,7 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
     match addresses.is_empty() {
         true => Err(Error::host(
-            "cannot listen: this host has none of the addresses of the setting bind".to_owned(),
+            "cannot listen: this host has none of the addresses in the setting bind".to_owned(),
         )),
         false => Ok(addresses),
     }

@@ -43,6 +43,7 @@ const CRATES: &[&str] = &[
     "resp",
     "sandbox-protocol",
     "tags",
+    "wall-clock",
 ];
 
 /// Installs missing packages, then builds and runs the tests. A failure does not keep the tests of

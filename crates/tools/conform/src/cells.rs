@@ -35,9 +35,10 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     let mut incomplete = build.cargo("test");
     incomplete.args(["--package", "sandbox", "--features", "fault"]);
     incomplete.args(["--test", "it", "--", "--nocapture", "fault::"]);
-    timed("conform cells: tests with incomplete wipes", || {
-        succeed(&mut incomplete)
-    })?;
+    timed(
+        "conform cells: tests that must detect incomplete wipes",
+        || succeed(&mut incomplete),
+    )?;
     // The tests run one after the other, because each needs all cores.
     let mut hostile = build.cargo("test");
     hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);

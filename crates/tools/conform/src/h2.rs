@@ -134,7 +134,7 @@ fn unexpected(scheme: &str, cases: &[Case]) -> Vec<String> {
         .map(|case| match case.passed {
             false => format!("h2spec over {scheme}: failed: {}", case.name),
             true => format!(
-                "h2spec over {scheme}: this case passes now: remove it from EXPECTED: {}",
+                "h2spec over {scheme}: remove this case from EXPECTED, because it passes now: {}",
                 case.name
             ),
         })

@@ -50,8 +50,12 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         some => some.to_vec(),
     };
     if let Some(unknown) = wanted.iter().find(|name| !CRATES.contains(&name.as_str())) {
-        return Err(Stop::usage(format!("{unknown} is not tested under Miri"))
-            .hint(format!("the crates are {}", CRATES.join(", "))));
+        return Err(
+            Stop::usage(format!("{unknown} is not tested under Miri")).hint(format!(
+                "the crates that are tested under Miri: {}",
+                CRATES.join(", ")
+            )),
+        );
     }
     let missing = |_: Stop| Stop::host("the nightly toolchain with Miri is missing").hint(INSTALL);
     output(nightly(&root, "cargo").args(["miri", "--version"])).map_err(missing)?;

@@ -46,7 +46,7 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     let first = traced("first scan")?.opened;
     if first.len() < TRACKS as usize {
         let line = format!(
-            "the first scan opened only {} of {TRACKS} files",
+            "the first scan must open all files, but opened only {} of {TRACKS}",
             first.len()
         );
         return Err(Stop::findings(line));
@@ -54,13 +54,14 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     let unchanged = traced("unchanged scan")?;
     if let Some(opened) = unchanged.opened.first() {
         return Err(Stop::findings(format!(
-            "the scan opened an unchanged file: {opened}"
+            "the second scan may not open unchanged files, but opened {opened}"
         )));
     }
     let files = count(&library)?;
     if unchanged.stats != files {
         let line = format!(
-            "the scan made {} metadata requests for {files} files",
+            "the second scan must make one metadata request per file, but made {} requests for \
+             {files} files",
             unchanged.stats
         );
         return Err(Stop::findings(line));
@@ -75,7 +76,7 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     let changed = traced("scan after changes")?.opened;
     if changed.len() != CHANGED {
         let line = format!(
-            "the scan opened {} files, but {CHANGED} had changed",
+            "the third scan opened {} files instead of the {CHANGED} files that had changed",
             changed.len()
         );
         return Err(Stop::findings(line));

@@ -67,7 +67,9 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         );
         findings.extend(course.finding(name));
         if ended == 0 && *name != "ranges" {
-            findings.push(format!("slow {name}: the server closed no slow connection"));
+            findings.push(format!(
+                "slow {name}: the server must close slow connections, but closed none"
+            ));
         }
     }
     match findings.is_empty() {
@@ -87,8 +89,11 @@ fn attack(name: &str, words: &str, port: u16, folder: &Path) -> Result<Course, S
     output(&mut command)?;
     let report = folder.join(format!("{name}.csv"));
     let report = fs::read_to_string(&report).map_err(at(&report))?;
-    Course::read(&report)
-        .ok_or_else(|| Stop::host(format!("cannot parse slowhttptest's report of slow {name}")))
+    Course::read(&report).ok_or_else(|| {
+        Stop::host(format!(
+            "cannot parse slowhttptest's report on the attack {name}"
+        ))
+    })
 }
 
 /// Summary of one attack, from slowhttptest's report, which has one line per second.
@@ -128,7 +133,8 @@ impl Course {
             connected_most,
         } = self;
         format!(
-            "normal requests were answered in {} of {seconds} seconds; at most {connected_most} attackers were connected at once",
+            "normal requests were answered during {} of the {seconds} seconds of the attack; at \
+             most {connected_most} attackers were connected at once",
             seconds - unavailable
         )
     }
@@ -136,7 +142,7 @@ impl Course {
     fn finding(&self, name: &str) -> Option<String> {
         (self.unavailable != 0).then(|| {
             format!(
-                "slow {name}: normal requests were not answered in {} seconds",
+                "slow {name}: the server did not answer normal requests during {} seconds",
                 self.unavailable
             )
         })

@@ -131,7 +131,7 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
         passed += counted.passed;
         failed += counted.failed.len() + usize::from(counted.hung);
         let end = if counted.hung {
-            ", and the unit timed out"
+            ", and the test unit timed out"
         } else {
             ""
         };

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use clap::Parser as _;
@@ -20,6 +20,7 @@ use keyspace::{Keyspace, Limits, Outcome, Session};
 use resp::{Out, Proto, Reply, ReplyLimits};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop};
+use wall_clock::unix_ms;
 
 use crate::grammar::Template;
 use crate::oracle::Oracle;
@@ -196,7 +197,7 @@ fn consumer_creations(args: &[Bytes]) -> Vec<Vec<Bytes>> {
 /// Returns a random value for a placeholder of the grammar.
 // tidy: long because it is the list of placeholders.
 fn fill(rng: &mut Rng, placeholder: &str) -> Vec<u8> {
-    let now_ms = now_ms() as i64;
+    let now_ms = unix_ms() as i64;
     let kinds = ["s", "l", "h", "t", "z", "j"];
     let text = match placeholder {
         "key" => format!("{}{}", kinds[rng.usize(..kinds.len())], rng.u8(..4)),
@@ -329,12 +330,6 @@ fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     }
 }
 
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let since = since.expect("the clock is past 1970");
-    u64::try_from(since.as_millis()).expect("milliseconds since 1970 fit")
-}
-
 impl Pair {
     fn start(proto: Proto) -> Result<Self, Stop> {
         let mut limits = Limits::default();
@@ -370,7 +365,7 @@ impl Pair {
         self.session.set_prefetched(prefetched[0]);
         match self
             .keyspace
-            .execute(&mut self.session, args, now_ms(), out)
+            .execute(&mut self.session, args, unix_ms(), out)
         {
             Outcome::Done | Outcome::Refused | Outcome::Queued => {}
             Outcome::Exec(commands) => {

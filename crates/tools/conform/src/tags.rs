@@ -77,21 +77,24 @@ const EXPLAINED: &[Explained] = &[
         suffix: "lying block.flac",
         property: "verdict",
         apart_ms: 0,
-        why: "mutagen drops the block that ends beyond the end of the file, and reads no audio frames, so it does not notice that they are missing",
+        why: "mutagen drops the block that ends beyond the end of the file, and does not notice \
+              that the audio frames are missing, because mutagen reads no audio frames",
     },
     Explained {
         oracle: "mutagen",
         suffix: "head alone.wav",
         property: "verdict",
         apart_ms: 0,
-        why: "mutagen accepts a file with a format but without samples, and a duration of zero",
+        why: "mutagen accepts a file that has a format chunk but no samples, and reports a \
+              duration of zero",
     },
     Explained {
         oracle: "ffprobe",
         suffix: ".mp3",
         property: "duration",
         apart_ms: 60,
-        why: "ffprobe counts the encoder's padding at the end, which the LAME header states; mutagen and Pelton leave it out",
+        why: "ffprobe counts the encoder's padding at the end, which the LAME header gives; \
+              mutagen and Pelton do not count the padding",
     },
     Explained {
         oracle: "ffprobe",

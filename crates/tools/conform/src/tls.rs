@@ -39,7 +39,7 @@ const EXPECTED: &[(&str, &str)] = &[
     // handshake. The tests of `pelton` resume sessions.
     (
         "sessionresumption_ticket",
-        "in one of three runs, the scanner disconnects before its session ticket arrives",
+        "in one of three runs, testssl.sh disconnects before the session ticket arrives",
     ),
     (
         "HSTS",

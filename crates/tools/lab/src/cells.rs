@@ -249,7 +249,7 @@ impl Lab<'_> {
         for (name, contender) in &contenders {
             if contender.respond(&self.work)? != expected {
                 return Err(Stop::findings(format!(
-                    "{name}: the result differs from that of a plain process"
+                    "{name}: the result differs from the result of a plain process"
                 )));
             }
         }
@@ -348,7 +348,7 @@ impl Lab<'_> {
             row(&wait.contender, wait.jobs, &figures)
         });
         let head = ["contender", "jobs", "p50 µs", "p99 µs", "max µs"];
-        let title = "Cells: time that jobs wait for a cell at four fifths of full load";
+        let title = "Sandboxes: time that jobs wait for a sandbox at four fifths of full load";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(waits)
     }
@@ -365,8 +365,9 @@ impl Lab<'_> {
             ..
         } = memory;
         println!(
-            "\nA job writes to {job_bytes} bytes of memory. With all cores busy, getting that much zeroed memory from the kernel takes {fresh_us:.0} µs, \
-             zeroing memory that is kept takes {zeroed_us:.0} µs"
+            "\nA job writes to {job_bytes} bytes of memory. With all cores busy, the kernel takes \
+             {fresh_us:.0} µs to provide so much zeroed memory; to zero so much memory that is \
+             kept takes {zeroed_us:.0} µs"
         );
         Ok(vec![memory])
     }
@@ -399,7 +400,7 @@ impl Lab<'_> {
             "ready again p50",
             "p99",
         ];
-        let title = "Cells: times of an empty job";
+        let title = "Sandboxes: times of an empty job";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(costs)
     }
@@ -422,7 +423,7 @@ impl Lab<'_> {
             ]
         });
         let head = ["backend", "calls/write", "calls/s", "range"];
-        let title = "Cells: calls from a program to its store";
+        let title = "Sandboxes: calls from a program to its store";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(calls)
     }
@@ -452,7 +453,11 @@ impl Lab<'_> {
             ]
         });
         let head = ["side px", "dirty bytes", "wipe µs"];
-        table::print("Cells: wipe of a microVM", &head, &rows.collect::<Vec<_>>());
+        table::print(
+            "Sandboxes: time to reset the memory of a microVM",
+            &head,
+            &rows.collect::<Vec<_>>(),
+        );
         Ok(wipes)
     }
 
@@ -547,6 +552,6 @@ fn print(summaries: &[Summary]) {
         "p50 µs",
         "p99 µs",
     ];
-    let title = "Cells: one picture, requested again after each response";
+    let title = "Sandboxes: clients that request one picture again after each response";
     table::print(title, &head, &rows.collect::<Vec<_>>());
 }

@@ -79,7 +79,7 @@ impl SharedFlags {
         let pelton = self.pelton.as_deref();
         pelton.ok_or_else(|| {
             Stop::usage("--pelton is missing")
-                .hint("run cargo xtask lab, which builds the program and passes this flag")
+                .hint("run cargo xtask lab, which builds Pelton and passes --pelton")
         })
     }
 
@@ -96,7 +96,7 @@ impl SharedFlags {
         let worker = self.worker.as_deref();
         worker.ok_or_else(|| {
             Stop::usage("--worker is missing")
-                .hint("run cargo xtask lab, which builds the program and passes this flag")
+                .hint("run cargo xtask lab, which builds the worker and passes --worker")
         })
     }
 }

@@ -188,7 +188,7 @@ impl Comparison<'_> {
         for peer in &self.race.peers {
             if !peer.is_given(self.given) {
                 eprintln!(
-                    "lab: {}: {} is left out, because --peer does not give its program",
+                    "lab: {}: {} is left out, because no option --peer gives its path",
                     self.name(),
                     peer.name
                 );
@@ -263,7 +263,7 @@ impl Comparison<'_> {
         let (from, to) = (original.size, response);
         if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
             return Err(Stop::findings(format!(
-                "the size of the result, {to:?}, is not that of {from:?} scaled into the box"
+                "the size of the result, {to:?}, is not the size {from:?} scaled to fit the box"
             )));
         }
         Ok(lanczos::scale(&original, response))
@@ -292,7 +292,7 @@ impl Comparison<'_> {
         }
         nearest.ok_or_else(|| {
             Stop::usage(format!(
-                "{}: `settings` in the definition is an empty range",
+                "{}: the range `settings` in the definition of the benchmark is empty",
                 peer.name
             ))
         })

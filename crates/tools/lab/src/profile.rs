@@ -46,7 +46,7 @@ const WITH: &str = "profile";
 const AGAIN: &str = "no profile (control)";
 const KINDS: [&str; 3] = [WITHOUT, WITH, AGAIN];
 
-/// Cost of a profile for one kind of request.
+/// CPU time of requests with and without a CPU profile of Pelton for one kind of request.
 #[derive(Serialize)]
 struct Overhead {
     request: &'static str,
@@ -165,7 +165,9 @@ fn conversions(server: &Server, definition: &Definition, until: Instant) -> Resu
             let number = next.fetch_add(1, Ordering::Relaxed);
             let sent = match targets.get(number) {
                 Some(target) => server.get(target, &definition.accept).map(drop),
-                None => Err(Stop::usage("the definition has too few widths")),
+                None => Err(Stop::usage(
+                    "the definition of the benchmark has too few widths",
+                )),
             };
             if let Err(stop) = sent {
                 failures.lock().expect("no client panics").push(stop);
@@ -211,5 +213,9 @@ fn print(overheads: &[Overhead]) {
         "range",
         "this/no profile (95 %)",
     ];
-    table::print("Cost of a profile", &head, &rows);
+    table::print(
+        "CPU time of requests with and without a CPU profile of Pelton",
+        &head,
+        &rows,
+    );
 }

@@ -329,7 +329,7 @@ fn print(points: &[Point], knots: &[Knot]) {
         "min",
         "bits/pixel",
     ];
-    table::print("Quality by setting", &head, &rows);
+    table::print("Quality by encoder setting", &head, &rows);
     let columns = |title: &str, what: fn(&Knot) -> &[f64], digits: usize| {
         let rows = knots.iter().map(|knot| {
             let mut row = vec![knot.jpeg.to_string(), format!("{:.2}", knot.ssim2)];
@@ -348,12 +348,12 @@ fn print(points: &[Point], knots: &[Knot]) {
         1,
     );
     columns(
-        "Bits per pixel at these settings",
+        "Bits per pixel at encoder settings with the same mean SSIMULACRA2",
         |knot| &knot.bits_per_pixel,
         3,
     );
     columns(
-        "SSIMULACRA2 at the settings that Pelton uses, minus that of cjpeg",
+        "SSIMULACRA2 at the settings that Pelton uses, minus the SSIMULACRA2 of cjpeg",
         |knot| &knot.deviation,
         2,
     );

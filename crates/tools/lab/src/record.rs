@@ -8,10 +8,11 @@ use std::fs;
 use std::io::Write as _;
 use std::iter;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::Serialize;
 use toolkit::stop::{Stop, at};
+use wall_clock::since_1970;
 
 use crate::corpus::{self, Photograph};
 use crate::host::{self, Host};
@@ -86,15 +87,14 @@ impl Record {
         let path = path.expect("numbers for the names do not run out");
         let mut file = fs::File::create_new(&path).map_err(at(&path))?;
         file.write_all(text.as_bytes()).map_err(at(&path))?;
-        eprintln!("lab: recorded in {}", path.display());
+        eprintln!("lab: the record is in {}", path.display());
         Ok(())
     }
 }
 
 /// Formats a time as ISO 8601, to the minute.
 fn date(moment: SystemTime) -> String {
-    let since = moment.duration_since(UNIX_EPOCH);
-    let minutes = since.expect("the clock is past 1970").as_secs() / 60;
+    let minutes = since_1970(moment).as_secs() / 60;
     let (days, minute) = (minutes / 1440, minutes % 1440);
     let (year, month, day) = civil(days);
     format!(

@@ -63,7 +63,8 @@ pub(crate) fn run(command: &mut Command) -> Result<(Vec<u8>, Usage), Stop> {
 
 pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     let program = command.get_program().to_string_lossy();
-    Stop::host(format!("{program}: {err}")).hint("cargo xtask lab installs the peers first")
+    Stop::host(format!("{program}: {err}"))
+        .hint("run cargo xtask lab, which installs the programs for comparison")
 }
 
 /// Returns the program and its arguments as one line, for messages.

@@ -64,7 +64,7 @@ const CORRUPTIONS: &[Corruption] = &[
         corrupt: |_| b"ID3\x04\0\0\0\0\0\0".to_vec(),
     },
     Corruption {
-        name: "truncated inside a box",
+        name: "truncated inside an MP4 box",
         verdict: "Truncated",
         kind: Some(Kind::Aac),
         corrupt: |file| file[..100].to_vec(),
@@ -76,7 +76,7 @@ const CORRUPTIONS: &[Corruption] = &[
         corrupt: |file| file[..28].to_vec(),
     },
     Corruption {
-        name: "truncated in a page",
+        name: "truncated inside an Ogg page",
         verdict: "Truncated",
         kind: Some(Kind::Opus),
         corrupt: |file| file[..40].to_vec(),

@@ -1,4 +1,6 @@
-//! Error that ends a command with an exit code, and is printed for the user at the terminal.
+//! Error that ends a command of a tool with an exit code, and is printed for the user at the
+//! terminal. `report::Error` is its counterpart in `pelton`, with the same exit codes; the decision
+//! on own code gives the reason for two types.
 
 use std::fmt;
 use std::io;
@@ -65,7 +67,7 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", program(), self.line)?;
         match &self.hint {
-            Some(hint) => write!(f, "\nhint:  {hint}"),
+            Some(hint) => write!(f, "\nhint:   {hint}"),
             None => Ok(()),
         }
     }

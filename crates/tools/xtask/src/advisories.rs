@@ -142,7 +142,7 @@ pub(crate) fn renew(root: &Path, checkout: &Path) -> Result<(), Stop> {
     for path in documents(&checkout.join("crates"))? {
         let advisory = parse_document(&read(&path)?).map_err(|why| {
             Stop::host(format!("{}: {why}", path.display()))
-                .hint("the database may have a newer format")
+                .hint("the advisory database may have a newer format")
         })?;
         if let Some(advisory) = advisory {
             writeln!(list, "{advisory}").expect("writing to a string cannot fail");
@@ -254,10 +254,10 @@ fn parse_document(text: &str) -> Result<Option<Advisory>, String> {
     }
     let fenced = text
         .strip_prefix("```toml\n")
-        .ok_or("the file does not begin with a block of TOML")?;
+        .ok_or("the advisory does not begin with a block of TOML")?;
     let (table, prose) = fenced
         .split_once("\n```")
-        .ok_or("the end of the block of TOML is missing")?;
+        .ok_or("the block of TOML in the advisory has no end")?;
     let document: Document = toml::from_str(table).map_err(|err| err.to_string())?;
     let Document { advisory, versions } = document;
     if advisory.withdrawn.is_some() {

@@ -41,7 +41,10 @@ pub(crate) fn check(worker: &Path) -> Result<(), Stop> {
         Some(Flawed { symbol, flaw }) => Err(Stop::findings(format!(
             "the worker links {symbol}, which has {flaw}"
         ))
-        .hint("change the worker so that it does not call that function, or use a version of the library without the flaw")),
+        .hint(
+            "remove the calls of the flawed function from the worker, or update the C library to \
+             a version without the flaw",
+        )),
     }
 }
 

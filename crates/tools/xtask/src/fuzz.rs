@@ -103,7 +103,8 @@ impl Fuzz<'_> {
             .arg("-print_final_stats=1");
         succeed(&mut fuzzer).map_err(|stop| {
             stop.hint(format!(
-                "the input is in {}; copy it into {}, fix the parser, and add a test for it",
+                "the failing input is in {}; copy the input into {}, fix the parser, and add a \
+                 test for the input",
                 artifacts.display(),
                 self.corpus(target).display()
             ))

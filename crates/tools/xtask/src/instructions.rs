@@ -81,7 +81,8 @@ pub(crate) fn check(build: &Build, bless: bool) -> Result<(), Stop> {
         return Ok(());
     }
     Err(Stop::findings(findings.join("\n")).hint(
-        "find the cause; if the growth is worth it, run cargo xtask test instructions --bless, and say why in the commit",
+        "find the cause of the difference; to accept the new counts, run cargo xtask test \
+         instructions --bless, and say why in the commit",
     ))
 }
 

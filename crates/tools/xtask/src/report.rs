@@ -73,7 +73,7 @@ fn images(records: &Records) -> Section {
                 plots: cpu,
             },
             Group {
-                title: "Bytes of the same conversions",
+                title: "Bytes of the converted photographs",
                 method: "Sum over all photographs, at about equal quality: the mean score is beside the name. \
                     Ratios are the bytes of “Pelton quick”, which makes the first response, divided by \
                     those of the other program.",
@@ -84,13 +84,13 @@ fn images(records: &Records) -> Section {
                 title: "CPU and memory over time",
                 method: "Each server converts all photographs once, one after another; its process tree is \
                     sampled every 100 ms. All rows of a plot have the same scales, and end when the \
-                    server is done. Memory counts pages that processes share once; the bars show its \
-                    maximum.",
+                    server is done. Pages that processes share are counted once; the bars show the \
+                    maximum of the memory.",
                 lines,
                 plots: peaks,
             },
             Group {
-                title: "Hits of converted pictures",
+                title: "Cache hits of converted pictures",
                 method: "CPU time of the server for a variant that exists already, with 64 connections, one \
                     core for the server and one for the client. nginx sends a file. Where WebP Server Go \
                     takes part, it sends an AVIF of its own, which has about the same size.",
@@ -130,8 +130,10 @@ fn cells(records: &Records) -> Section {
         story: &story::CELLS,
         groups: vec![Group {
             title: "Throughput of small jobs",
-            method: "Conversions over HTTP with all cores busy, and calls from a program to its store. “kept” cells are not wiped. “no cell” \
-                is the same worker as a plain process; ratios are the rate of a cell, divided by that of “no cell”.",
+            method: "Conversions over HTTP with all cores busy, and calls from a program to its \
+                     store. “kept” sandboxes are not wiped. “no sandbox” is the same worker as a \
+                     plain process; ratios are the rate of a sandbox, divided by the rate of “no \
+                     sandbox”.",
             lines: Vec::new(),
             plots: servers::cells(records),
         }],
@@ -166,8 +168,9 @@ fn library(records: &Records) -> Section {
                 title: "CPU time of a first scan",
                 method: "16,000 generated tracks, in the page cache. Pelton's time includes its index. “lofty” \
                     is the Rust library of this name with its defaults; “Musium's pattern” is Pelton's \
-                    reader with the threads and reads of Musium. Neither of them builds an index. The interval \
-                    of a ratio follows from the lowest and highest value of each reader over all rounds.",
+                    reader with the threads and reads of Musium. Neither lofty nor this reader \
+                    builds an index. The interval of a ratio follows from the lowest and highest \
+                    value of each reader over all rounds.",
                 lines: Vec::new(),
                 plots: servers::reads(records),
             },

@@ -108,7 +108,7 @@ fn run_says_how_a_program_failed_in_every_backend() {
     let (code, _, stderr) = run(&home, &["run", "/bin/true"]);
     assert_eq!(code, 1, "{stderr}");
     assert!(
-        stderr.contains("true: not static: it requests the interpreter"),
+        stderr.contains("true: not statically linked: the file requests the interpreter"),
         "{stderr}"
     );
 }

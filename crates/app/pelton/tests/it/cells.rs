@@ -122,7 +122,7 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
     let replayed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{replayed}");
     assert!(
-        replayed.contains("\nended      crashed: died by signal 6\n"),
+        replayed.contains("\nended      crashed: killed by signal 6\n"),
         "{replayed}"
     );
     assert!(
@@ -287,7 +287,7 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
             .expect("five fields");
         assert_eq!(path, "large.jpg");
         assert_eq!(bytes, media::photo(3000, 2000, 1).len().to_string());
-        assert_eq!(cause, "cell: crashed: died by signal 6");
+        assert_eq!(cause, "cell: crashed: killed by signal 6");
         let described = server.get(api).text().to_owned();
         assert!(
             described.contains(&format!("\"blake3\":\"{hash}\"")),

@@ -137,6 +137,12 @@ impl Space {
         text
     }
 
+    /// Asserts that all settings are those of an earlier snapshot.
+    #[track_caller]
+    fn assert_unchanged(&self, before: &str) {
+        assert_eq!(differences(before, &self.snapshot()), Vec::<String>::new());
+    }
+
     fn shell(&self, script: &str) {
         assert!(
             self.output(&["sh", "-c", script]).status.success(),
@@ -228,10 +234,7 @@ fn confirmed_changes_stay_until_revert_takes_every_value_back() {
             String::new()
         )
     );
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
 }
 
 #[test]
@@ -374,10 +377,7 @@ fn after_a_hangup_during_apply_the_guard_takes_the_changes_back() {
     eventually("the guard takes the changes back", || {
         (space.status()["state"] == "reverted").then_some(())
     });
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
     let journal = space.home.directory().join("pelton-data/tune/journal");
     let journal = fs::read_to_string(journal).expect("the apply has begun");
     let count = |record: &str| journal.matches(&format!("\"record\":\"{record}\"")).count();
@@ -403,10 +403,7 @@ fn without_its_guard_status_says_so_and_revert_works() {
     assert_eq!(code, 1);
     assert!(out.starts_with("the changes are not confirmed, and the process that should revert the changes has ended: run pelton tune confirm or pelton tune revert\n"), "{out}");
     assert_eq!(space.tune(&["revert"]).0, 0);
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
 }
 
 #[test]
@@ -531,10 +528,7 @@ fn a_full_disk_keeps_no_change_applied() {
         err.contains("/journal: No space left on device (os error 28)\ncause:  all changes of this run were reverted, but the journal could not record these reverts: "),
         "{err}"
     );
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
     // The guard records the end of the changes when it can.
     eventually("the journal is complete", || {
         (space.status()["state"] == "reverted").then_some(())
@@ -548,10 +542,7 @@ fn a_full_disk_keeps_no_change_applied() {
     assert_eq!(space.status()["state"], "waiting");
     let (code, err) = tune_on_full_disk(&space, 2, &["revert"]);
     assert_eq!(code, 3, "{err}");
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
     let (code, out, err) = space.tune(&["revert"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert_eq!(space.status()["state"], "reverted");
@@ -608,10 +599,7 @@ fn the_guard_tries_again_while_a_setting_is_busy() {
         2,
         "{err}"
     );
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
     assert_eq!(space.status()["state"], "reverted");
 }
 
@@ -634,10 +622,7 @@ fn a_refused_change_takes_the_others_back() {
         err.ends_with("\ncause:  all changes of this run were reverted\nhint:   add --exclude nic.threaded to leave this row out of the plan\n"),
         "{err}"
     );
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
     assert_eq!(space.status()["state"], "reverted");
 }
 
@@ -662,10 +647,7 @@ fn a_value_of_another_program_is_reported_and_only_overwritten_by_force() {
     "#]]
     .assert_eq(&err);
     assert_eq!(space.tune(&["revert", "--force"]).0, 0);
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
 }
 
 #[test]
@@ -703,10 +685,7 @@ fn another_namespace_than_the_hosts_is_refused() {
         String::from_utf8_lossy(&output.stderr),
         "pelton: tune: /sys shows the interfaces of another network namespace\nhint:   mount sysfs again in this network namespace, as ip netns exec does\n"
     );
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
 }
 
 #[test]
@@ -752,8 +731,5 @@ fn without_privileges_the_message_says_what_is_needed() {
         "{err}"
     );
     assert!(err.ends_with(": permission denied\ncause:  only root may change settings of the host\nhint:   run sudo pelton tune apply\n"), "{err}");
-    assert_eq!(
-        differences(&before, &space.snapshot()),
-        Vec::<String>::new()
-    );
+    space.assert_unchanged(&before);
 }

@@ -4,7 +4,6 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -60,9 +59,8 @@ impl<S: Subscriber> Layer<S> for Recent {
         let is_error = level == Level::ERROR;
         let mut text = Text(String::new());
         event.record(&mut text);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.0.add(LogEntry {
-            unix_ms: since.map_or(0, |since| since.as_millis() as u64),
+            unix_ms: wall_clock::unix_ms(),
             is_error,
             text: text.0,
         });

@@ -2,7 +2,7 @@
 //!
 //! Threads: any. The lock is held only to change the number.
 
-use std::sync::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex};
 
 /// Estimated memory that is free for conversions. A conversion reserves its part before it starts.
 pub(super) struct Budget {
@@ -30,9 +30,9 @@ impl Budget {
     /// until the whole budget is free: the limit of the cell decides whether the conversion fails.
     pub(super) fn reserve(&self, bytes: u64) -> Reservation<'_> {
         let bytes = bytes.min(self.total_bytes);
-        let free = self.free_bytes.lock().expect("a panic ends the process");
-        let free = self.freed.wait_while(free, |free| *free < bytes);
-        *free.expect("a panic ends the process") -= bytes;
+        let mut free = self.free_bytes.lock();
+        self.freed.wait_while(&mut free, |free| *free < bytes);
+        *free -= bytes;
         Reservation {
             budget: self,
             bytes,
@@ -42,12 +42,7 @@ impl Budget {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let mut free = self
-            .budget
-            .free_bytes
-            .lock()
-            .expect("a panic ends the process");
-        *free += self.bytes;
+        *self.budget.free_bytes.lock() += self.bytes;
         self.budget.freed.notify_all();
     }
 }

@@ -19,6 +19,8 @@ mod open;
 mod sync {
     pub(crate) use shuttle::sync::atomic::AtomicUsize;
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+
+    pub(crate) use crate::sync::UNPOISONED;
 }
 
 use gate::{Arrival, Gate};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use http1::Method;
 use http2::Head;
-use variants::clock::unix_ms;
+use wall_clock::unix_ms;
 
 use super::translate;
 use crate::access::LogResponse;

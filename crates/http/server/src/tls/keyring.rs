@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureAlgorithm, SignatureScheme};
-use variants::clock;
+use wall_clock::unix_ms;
 
 use super::certificate::CertificateInfo;
 use super::certificate::CertificateWarning;
@@ -49,7 +49,7 @@ impl Keyring {
         };
         let mut warnings = Vec::new();
         let mut first_names: Option<Vec<String>> = None;
-        let now_unix_s = (clock::unix_ms() / 1000) as i64;
+        let now_unix_s = (unix_ms() / 1000) as i64;
         for pair in pairs {
             let (certified, info) = read_pair(pair)?;
             warnings.extend(info.warnings(now_unix_s, &pair.certificates));
@@ -172,7 +172,7 @@ impl Resolver {
 
     /// Returns warnings about the certificates in use, as of now.
     pub(super) fn warnings(&self) -> Vec<CertificateWarning> {
-        self.keyring().warnings((clock::unix_ms() / 1000) as i64)
+        self.keyring().warnings((unix_ms() / 1000) as i64)
     }
 
     pub(super) fn covers(&self, host: &str) -> bool {

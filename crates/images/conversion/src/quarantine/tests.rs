@@ -57,7 +57,7 @@ fn note_one(quarantine: &Quarantine, text: &str, is_improvement: bool) {
     let (file, bytes) = original(text);
     let crash = Crash {
         path: Path::new("folder/\u{1b}odd\n.jpg"),
-        cause: "cell: crashed: died by signal 11".to_owned(),
+        cause: "cell: crashed: killed by signal 11".to_owned(),
         is_improvement,
     };
     let noted = quarantine.note(&file, bytes, &crash);
@@ -122,7 +122,7 @@ fn what_is_held_is_listed_and_outlives_the_process() {
         panic!("{:?}", data.listed());
     };
     assert_eq!(entry.path, "folder/\\u{1b}odd\\n.jpg");
-    assert_eq!(entry.cause, "cell: crashed: died by signal 11");
+    assert_eq!(entry.cause, "cell: crashed: killed by signal 11");
     assert_eq!(entry.bytes, 4);
     assert_eq!(entry.hash, blake3::hash(b"evil").to_string());
     let next = data.open();

@@ -10,12 +10,12 @@ use bytes::{Bytes, BytesMut};
 use image_plan::Target;
 use keyspace::{Keyspace, Session};
 use resp::{Out, Proto, Reply, ReplyLimits};
+use wall_clock::unix_ms;
 
 use super::{
     Change, Flight, Limits, Lock, Progress, SharedEntry, SharedIndex, Store, VariantDetails,
 };
 use crate::cache::{Key, Kind, Variant, Variants, Verdict};
-use crate::clock;
 use crate::library::LibraryPath;
 
 const NOW_MS: u64 = 1_000;
@@ -36,7 +36,7 @@ impl Store for Memory {
         let mut session = Session::new();
         let replies = commands.iter().map(|args| {
             let mut out = Out::new(Proto::Resp2);
-            keyspace.execute(&mut session, args, clock::unix_ms(), &mut out);
+            keyspace.execute(&mut session, args, unix_ms(), &mut out);
             let reply = Reply::take(&mut BytesMut::from(out.to_bytes()), &ReplyLimits::default());
             reply.expect("sound").expect("whole")
         });
@@ -122,7 +122,7 @@ fn key(first: u8) -> Key {
 #[test]
 fn what_is_kept_is_recorded_and_what_goes_leaves() {
     let mut process = TestProcess::new(Limits::default());
-    let now_ms = clock::unix_ms();
+    let now_ms = unix_ms();
     process.variants.remember(key(1), Verdict::Faulty, now_ms);
     process.update();
     let entry = format!("HGET pelton:variant:{} kind", key(1));
@@ -164,7 +164,7 @@ fn a_store_that_lost_everything_gets_it_again() {
     let mut process = TestProcess::new(Limits::default());
     process
         .variants
-        .remember(key(1), Verdict::Faulty, clock::unix_ms());
+        .remember(key(1), Verdict::Faulty, unix_ms());
     process.update();
     assert_eq!(process.shared_index.stats().publications, 1);
     process.update();
@@ -215,7 +215,7 @@ fn out_of_reach_nothing_is_lost_that_the_index_has() {
     process.store.is_reachable.store(false, Ordering::Relaxed);
     process
         .variants
-        .remember(key(1), Verdict::Faulty, clock::unix_ms());
+        .remember(key(1), Verdict::Faulty, unix_ms());
     process.update();
     assert!(!process.shared_index.stats().is_reachable);
     assert_eq!(process.find(&key(1)), None);
@@ -240,7 +240,7 @@ fn more_changes_than_may_wait_are_made_up_for() {
     let mut process = TestProcess::new(limits);
     process.update();
     for first in 0..5 {
-        let now_ms = clock::unix_ms();
+        let now_ms = unix_ms();
         process
             .variants
             .remember(key(first), Verdict::Faulty, now_ms);
@@ -254,7 +254,7 @@ fn another_process_knows_the_verdict() {
     let mut first = TestProcess::new(Limits::default());
     first
         .variants
-        .remember(key(1), Verdict::TooCostly, clock::unix_ms());
+        .remember(key(1), Verdict::TooCostly, unix_ms());
     first.update();
     let second = TestProcess::over(Arc::clone(&first.store), Limits::default());
     let recalled = second.recall(&key(1)).expect("recorded");

@@ -114,7 +114,19 @@ fn fields_that_would_mislead_a_program_are_withheld() {
 
 #[test]
 fn paths_that_cannot_be_decoded_are_refused() {
-    for path in ["/x/p/%00", "/x/p/a%2Fb", "/x/p/%", "/x/p/%4", "/x/p/%zz"] {
+    for path in [
+        "/x/p/%00",
+        "/x/p/\0",
+        "/x/p/a%2Fb",
+        "/x/p/a%2f",
+        "/x/p/%",
+        "/x/p/%4",
+        "/x/p/%4/1",
+        "/x/p/%+4",
+        "/x/p/%zz",
+        "/x/p/%4ä",
+        "/x/p/%20%",
+    ] {
         let request = Request { path, ..PLAIN };
         assert_eq!(request.variables(), Err(RequestError::Path), "{path}");
     }

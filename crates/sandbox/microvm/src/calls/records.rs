@@ -86,7 +86,7 @@ impl Linux {
         let at = exchange.answer.body_bytes();
         let piece = machine.memory.slice(address, bytes)?;
         let Ok(body) = exchange.answer.take(piece) else {
-            return violation("the program wrote more bytes than the length that it announced");
+            return violation("the program wrote more bytes than it had announced");
         };
         let body_bytes = body.len() as u64;
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);

@@ -239,7 +239,7 @@ pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
 pub(super) fn probe_filter(job: &Job<'_>) -> AllegedReply {
     let opened = open("/", OFlags::PATH, Mode::empty());
     let detail = format!(
-        "the seccomp filter did not kill the process for `open`: {:?}",
+        "the seccomp filter must kill the process for a call of `open`, but did not: {:?}",
         opened.err()
     );
     AllegedReply::new(job.id, Status::Unsupported, (0, 0), 0).with_detail(&detail)

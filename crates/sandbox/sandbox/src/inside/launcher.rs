@@ -180,7 +180,7 @@ pub(super) fn describe_exit(status: i32) -> (Status, String) {
             Status::TooLarge,
             "the output exceeded its size limit".to_owned(),
         ),
-        signal => (Status::Failed, format!("died by signal {signal}")),
+        signal => (Status::Failed, format!("killed by signal {signal}")),
     }
 }
 

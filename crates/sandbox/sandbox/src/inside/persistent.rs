@@ -215,9 +215,7 @@ impl PersistentProgram {
         let at = answer.body_bytes();
         let body = answer.take(&piece[..len]);
         let body = body.map_err(|sandbox_protocol::Excess| {
-            ExchangeError::ProtocolViolation(
-                "the program wrote more bytes than the length that it announced",
-            )
+            ExchangeError::ProtocolViolation("the program wrote more bytes than it had announced")
         })?;
         let announced = answer.announced_bytes();
         if announced.is_some_and(|bytes| job.limits.output_bytes_max < bytes) {

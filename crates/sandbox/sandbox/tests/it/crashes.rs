@@ -50,7 +50,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
     let [path] = &kept(&folder)[..] else {
         panic!("one is kept");
     };
-    let expected = format!("died by signal 11; reproducer: {}", path.display());
+    let expected = format!("killed by signal 11; reproducer: {}", path.display());
     assert_eq!(failed.detail, expected);
     let mode = fs::metadata(path)
         .expect("it is there")
@@ -65,7 +65,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
         (job.program.as_deref(), job.backend),
         (None, Backend::Process)
     );
-    assert_eq!(job.ended, "crashed: died by signal 11");
+    assert_eq!(job.ended, "crashed: killed by signal 11");
     assert_eq!(job.original, b"original");
     assert_eq!(job.original_blake3.len(), 64);
     let other = start(Limits::default());
@@ -90,7 +90,7 @@ fn p15_no_more_is_kept_than_the_folder_may_hold() {
     fails(&pool, "segv");
     let failed = fails(&pool, "abort");
     let expected = format!(
-        "died by signal 11; no reproducer was written: {} is full",
+        "killed by signal 11; no reproducer was written: {} is full",
         folder.display()
     );
     assert_eq!(failed.detail, expected);

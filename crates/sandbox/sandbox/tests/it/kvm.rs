@@ -82,18 +82,18 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
         assert_works(&pool);
     }
     expect![[r#"
-        cli: cell: crashed: died by exception 13, general protection
-        hlt: cell: crashed: died by exception 13, general protection
-        port: cell: crashed: died by exception 13, general protection
-        page-tables: cell: crashed: died by exception 13, general protection
-        msr: cell: crashed: died by exception 13, general protection
-        read-ring0: cell: crashed: died by a page fault
-        write-code: cell: crashed: died by a page fault
-        run-data: cell: crashed: died by a page fault
-        segv: cell: crashed: died by a page fault
-        abort: cell: crashed: died by signal 6
+        cli: cell: crashed: killed by exception 13, general protection
+        hlt: cell: crashed: killed by exception 13, general protection
+        port: cell: crashed: killed by exception 13, general protection
+        page-tables: cell: crashed: killed by exception 13, general protection
+        msr: cell: crashed: killed by exception 13, general protection
+        read-ring0: cell: crashed: killed by a page fault
+        write-code: cell: crashed: killed by a page fault
+        run-data: cell: crashed: killed by a page fault
+        segv: cell: crashed: killed by a page fault
+        abort: cell: crashed: killed by signal 6
         panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:54:19:?on purpose
-        overflow 100000: cell: crashed: died by a page fault
+        overflow 100000: cell: crashed: killed by a page fault
         leave: cell: crashed: exit code 7
     "#]]
     .assert_eq(&ends);
@@ -164,7 +164,7 @@ fn p13_calls_that_no_codec_makes_fail() {
         vfork: cell: unsupported: Function not implemented (os error 38)
         thread: cell: unsupported: Function not implemented (os error 38)
         unshare: cell: unsupported: Function not implemented (os error 38)
-        kill-parent: cell: crashed: died by signal 9
+        kill-parent: cell: crashed: killed by signal 9
         mount: cell: unsupported: Function not implemented (os error 38)
         bpf: cell: unsupported: Function not implemented (os error 38)
         userfaultfd: cell: unsupported: Function not implemented (os error 38)

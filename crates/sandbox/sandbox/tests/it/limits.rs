@@ -99,7 +99,7 @@ fn p2_a_job_that_finds_no_cell_in_time_is_the_hosts_failure() {
         let failed = run_in(&pool, "echo", JOB_LIMITS, 1_000).expect_err("no cell is free");
         assert_eq!(
             failed.to_string(),
-            "cell: host: no cell became free within 20 ms"
+            "cell: host: no sandbox became free within 20 ms"
         );
     });
     assert_eq!(pool.stats().queue_timeouts, 1);

@@ -176,7 +176,7 @@ fn a_failed_program_is_reported_in_one_line() {
         let expected = match pool.posture().backend {
             Backend::Kvm => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
-                abort: cell: crashed: died by signal 6
+                abort: cell: crashed: killed by signal 6
                 long: cell: too large: the output exceeded its size limit
                 loop: cell: timed out: the job exceeded its CPU time
                 open: answers Err(NotFound) Ok("allowed")
@@ -186,7 +186,7 @@ fn a_failed_program_is_reported_in_one_line() {
             "#]],
             _ => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
-                abort: cell: crashed: died by signal 11
+                abort: cell: crashed: killed by signal 11
                 long: cell: too large: the output exceeded its size limit
                 loop: cell: timed out: the job exceeded its CPU time
                 open: answers Err(PermissionDenied) Ok("allowed")
@@ -357,7 +357,7 @@ fn a_file_that_is_no_fitting_program_is_refused_by_name() {
     let lines = [b"#!/bin/sh", &dynamic[..], &other[..], &violations[..], cut].map(refused);
     let expected = expect![[r#"
         cell: program: not an ELF file
-        cell: program: not static: it requests the interpreter /lib64/ld-linux-x86-64.so.2
+        cell: program: not statically linked: the file requests the interpreter /lib64/ld-linux-x86-64.so.2
         cell: program: not for x86-64
         cell: program: malformed: invalid program headers
         cell: program: truncated: a segment lies beyond the end of the file
@@ -440,7 +440,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             leave: cell: crashed: exit code 0; then 1
             loop: cell: timed out: the job exceeded its CPU time; then 1
             long: cell: too large: the output exceeded its size limit; then 1
-            more: cell: crashed: the program wrote more bytes than the length that it announced; then 1
+            more: cell: crashed: the program wrote more bytes than it had announced; then 1
             hasty: cell: crashed: the program replied before it had read the whole request; then 1
         "#]]
         .assert_eq(&report);

@@ -358,7 +358,7 @@ fn deliver_new(
     now: i64,
     out: &mut Out,
 ) -> Delivered {
-    const GROUP_EXISTS: &str = "the caller has found the group";
+    const GROUP_EXISTS: &str = "the caller has checked that the consumer group exists";
     let group = stream.group(reader.group).expect(GROUP_EXISTS);
     let start = group
         .last_id
@@ -412,7 +412,7 @@ fn deliver_again(
     now: i64,
     out: &mut Out,
 ) -> bool {
-    const GROUP_EXISTS: &str = "the caller has found the group";
+    const GROUP_EXISTS: &str = "the caller has checked that the consumer group exists";
     let visited = stream.edit_group(reader.group, |group| {
         let (number, is_new) = consumer_of(group, reader.consumer, now);
         group.set_seen(number, now);

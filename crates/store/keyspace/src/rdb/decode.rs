@@ -111,9 +111,7 @@ impl<'a> Cursor<'a> {
                 let short = self.take(short)?;
                 // LZF expands three bytes to at most 264.
                 if short.len().saturating_mul(264) < long {
-                    return Err(Stop::Bad(
-                        "a compressed string states a length that is impossible",
-                    ));
+                    return Err(Stop::Bad("the length of a compressed string is impossible"));
                 }
                 let long = lzf::decompress(short, long);
                 Text::Long(long.ok_or(Stop::Bad("a compressed string is corrupt"))?)

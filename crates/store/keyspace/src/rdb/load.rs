@@ -210,7 +210,7 @@ impl Loader {
                     let db = from.len()?;
                     return match db < keyspace.dbs.len() {
                         true => Ok(Item::Select(db)),
-                        false => Err(Stop::Bad("there is no database with this index")),
+                        false => Err(Stop::Bad("the index of a database is too large")),
                     };
                 }
                 opcode::FUNCTION => {

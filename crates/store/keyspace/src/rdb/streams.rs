@@ -215,12 +215,14 @@ pub(super) fn read(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<
     stream.recount();
     read_ids(kind, from, &mut stream)?;
     if stream.last_id < last {
-        return Err(Stop::Bad("a stream contains an entry above its last id"));
+        return Err(Stop::Bad(
+            "an entry of a stream has an id above the last id of the stream",
+        ));
     }
     for _ in 0..from.len()? {
         let group = read_group(kind, from, reading, &stream)?;
         if !stream.add_group(group) {
-            return Err(Stop::Bad("a stream contains a duplicate group"));
+            return Err(Stop::Bad("a stream contains a duplicate consumer group"));
         }
     }
     Ok(stream)
@@ -236,14 +238,14 @@ fn read_number(from: &mut Cursor<'_>) -> Result<u64, Stop> {
     let number = from.len()? as u64;
     match i64::try_from(number) {
         Ok(_) => Ok(number),
-        Err(_) => Err(Stop::Bad("a stream states a number that is too large")),
+        Err(_) => Err(Stop::Bad("a number in a stream is too large")),
     }
 }
 
 fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), Stop> {
     if from.len()? != stream.len() {
         return Err(Stop::Bad(
-            "a stream does not contain the number of entries that it states",
+            "a stream contains more or fewer entries than its count says",
         ));
     }
     stream.last_id = read_id(from)?;
@@ -286,9 +288,7 @@ impl<'a> NodeReader<'a> {
     fn count(&mut self) -> Result<usize, Stop> {
         let count = usize::try_from(self.int()?).ok();
         let count = count.filter(|&count| count <= self.pieces.len());
-        count.ok_or(Stop::Bad(
-            "a node of a stream states a count that is impossible",
-        ))
+        count.ok_or(Stop::Bad("a count in a node of a stream is impossible"))
     }
 
     /// Returns the node, or `None` if all of its entries were removed.
@@ -317,7 +317,7 @@ impl<'a> NodeReader<'a> {
         match (live, removed) == (found_live, found_removed) {
             true => Ok(node),
             false => Err(Stop::Bad(
-                "a node of a stream does not contain the number of entries that it states",
+                "the number of entries in a node of a stream differs from the count in the node",
             )),
         }
     }
@@ -355,7 +355,7 @@ impl<'a> NodeReader<'a> {
         let elements = before - self.pieces.len();
         match usize::try_from(self.int()?) == Ok(elements) {
             true => Ok((flags, id, fields)),
-            false => Err(Stop::Bad("an entry of a stream states a wrong length")),
+            false => Err(Stop::Bad("the length of an entry of a stream is wrong")),
         }
     }
 }
@@ -375,7 +375,7 @@ fn read_group(
             count if i64::try_from(count).is_ok() => Some(count),
             _ => {
                 return Err(Stop::Bad(
-                    "a group of a stream states a number that is too large",
+                    "a number in a consumer group of a stream is too large",
                 ));
             }
         },
@@ -388,7 +388,9 @@ fn read_group(
             .insert(id, (time_ms, read_number(from)?))
             .is_some()
         {
-            return Err(Stop::Bad("a group contains a duplicate pending entry"));
+            return Err(Stop::Bad(
+                "a consumer group contains a duplicate pending entry",
+            ));
         }
     }
     let mut group = Group::new(&name, last_id, entries_read);
@@ -397,7 +399,9 @@ fn read_group(
     }
     match group.pending().len() == deliveries.len() {
         true => Ok(group),
-        false => Err(Stop::Bad("a pending entry of a group has no consumer")),
+        false => Err(Stop::Bad(
+            "a pending entry of a consumer group has no consumer",
+        )),
     }
 }
 
@@ -415,12 +419,12 @@ fn read_consumer(
         _ => Some(seen_ms),
     };
     let consumer = group.add_consumer(&name, seen_ms);
-    let consumer = consumer.ok_or(Stop::Bad("a group contains a duplicate consumer"))?;
+    let consumer = consumer.ok_or(Stop::Bad("a consumer group contains a duplicate consumer"))?;
     group.set_active(consumer, active_ms);
     for _ in 0..from.len()? {
         let id = Id::from_bytes(from.array()?);
         let &(time_ms, count) = deliveries.get(id).ok_or(Stop::Bad(
-            "a pending entry of a consumer is not in the group",
+            "a pending entry of a consumer is not in the consumer group",
         ))?;
         if group.pending().get(id).is_some() {
             return Err(Stop::Bad("a pending entry belongs to two consumers"));

@@ -20,7 +20,7 @@ rows! {
     "dump" 2 [READONLY], KEY, Generic, "2.6.0", "O(N) for a collection of N elements, O(1) for a string",
         Run(dump::dump), "Returns the value at a key as a payload for RESTORE.", "key";
     "exists" -2 [READONLY FAST], ALL, Generic, "1.0.0", "O(N) for N keys",
-        Run(keys::exists), "Counts how many of the given keys exist; a key that is given repeatedly counts repeatedly.", "key ...";
+        Run(keys::exists), "Counts how many of the given keys exist; a key that is given twice counts twice.", "key ...";
     "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N keys with a deadline",
         Run(expiry::expire), "Sets the time to live of a key in seconds.", "key seconds [NX | XX | GT | LT]";
     "expireat" -3 [WRITE FAST], KEY, Generic, "1.2.0", "O(log N) for N keys with a deadline",

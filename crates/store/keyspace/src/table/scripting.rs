@@ -17,7 +17,7 @@ rows! {
     "evalsha_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "the complexity of the commands in the script",
         Service, "Runs a cached script that only reads data.", "sha1 numkeys:integer [key ...] [arg ...]";
     "function" -2 [], NONE, Scripting, "7.0.0", "see the subcommands",
-        Service, "Replies as a server without functions, which are not supported.";
+        Service, "Replies like a server that has no functions: functions are not supported.";
     "script" -2 [], NONE, Scripting, "2.6.0", "see the subcommands",
         Container, "Controls the cache of scripts and the running script.";
     "script|debug" 3 [NOSCRIPT], NONE, Scripting, "3.2.0", "O(1)",

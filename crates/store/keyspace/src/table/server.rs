@@ -52,9 +52,9 @@ rows! {
     "client|unblock" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(log N) for N connections",
         Service, "Unblocks another connection.", "client-id [TIMEOUT | ERROR]";
     "client|unpause" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(N) for N paused connections",
-        Service, "Ends a pause of CLIENT PAUSE.";
+        Service, "Ends the pause that CLIENT PAUSE began.";
     "echo" 2 [LOADING STALE FAST], NONE, Connection, "1.0.0", "O(1)",
-        Run(server::echo), "Returns its argument.", "message";
+        Run(server::echo), "Returns the given message.", "message";
     "hello" -1 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "6.0.0", "O(1)",
         Service, "Selects the protocol version, and returns information on the server.",
         "[protover [AUTH username password] [SETNAME clientname]]";
@@ -170,7 +170,7 @@ rows! {
     "memory|stats" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "Returns the memory usage of each part of the server.";
     "module" -2 [], NONE, Server, "4.0.0", "see the subcommands",
-        Service, "Replies as a server without modules, which are not supported.";
+        Service, "Replies like a server that has no modules: modules are not supported.";
     "monitor" 1 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "O(1)",
         Service, "Shows all commands of all clients as they arrive.";
     "psync" -3 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "2.8.0", "O(1)",

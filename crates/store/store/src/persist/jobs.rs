@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use reactor::blocking;
 use tokio::sync::mpsc::channel;
 use tokio::task::{spawn_blocking, yield_now};
 
@@ -154,11 +155,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
             persist.journal.take()
         };
         // The next attempt uses the same file name, so the old writer thread must end first.
-        blocking(move || {
-            drop(journal);
-            Ok(())
-        })
-        .await?;
+        blocking(move || drop(journal)).await;
     }
     rewritten
 }
@@ -172,7 +169,7 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
     manifest.increments.push(increment.clone());
     let file = {
         let (paths, listed) = (paths.clone(), manifest.clone());
-        blocking(move || {
+        blocking(move || -> io::Result<_> {
             fs::create_dir_all(&paths.journals)?;
             let file = journal::create(&paths.journal(&increment))?;
             // If the rewrite starts an AOF that was off, the manifest lists the increment only
@@ -226,7 +223,7 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
             journal.set_bytes(base_bytes + (journal.bytes() - bytes_before.unwrap_or(0)));
         }
     }
-    let left = blocking(move || Ok(remove_history(&paths, listed))).await?;
+    let left = blocking(move || remove_history(&paths, listed)).await;
     shared.state.borrow_mut().persist.manifest = left;
     Ok(base_bytes)
 }
@@ -248,16 +245,11 @@ fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
     match journal::replace(&paths.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
-            tracing::warn!(%error, "cannot update the AOF manifest: it still lists obsolete files that were removed");
+            tracing::warn!(
+                %error,
+                "the AOF manifest cannot be updated and still lists removed files"
+            );
             listed
         }
     }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    spawn_blocking(work)
-        .await
-        .unwrap_or_else(|error| Err(io::Error::other(error)))
 }

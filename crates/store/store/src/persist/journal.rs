@@ -31,14 +31,15 @@ mod tests;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use keyspace::rdb::crc64;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::config::Fsync;
@@ -323,13 +324,7 @@ impl Journal {
     /// Returns the error that currently prevents writing, if any.
     pub(crate) fn fault(&self) -> Option<String> {
         let failing = self.progress.failing.load(Ordering::Acquire);
-        failing.then(|| {
-            self.progress
-                .fault
-                .lock()
-                .expect("lock is not poisoned")
-                .clone()
-        })
+        failing.then(|| self.progress.fault.lock().clone())
     }
 
     /// Returns whether the writer thread has given up, for example after a failed sync. The server
@@ -535,7 +530,7 @@ impl Writer {
 
     /// Records a write error, and wakes the tasks whose replies wait for the batch.
     fn fail(&self, error: &io::Error) {
-        *self.progress.fault.lock().expect("lock is not poisoned") = error.to_string();
+        *self.progress.fault.lock() = error.to_string();
         let was_failing = self.progress.failing.swap(true, Ordering::AcqRel);
         self.progress.advanced.notify_waiters();
         if !was_failing {
@@ -563,8 +558,8 @@ impl Writer {
 
     fn give_up(&self, error: &io::Error) {
         tracing::error!(%error, "changes may be missing from the AOF, and its state on disk is unknown: the server stops");
-        *self.progress.loss.lock().expect("lock is not poisoned") = Some(error.to_string());
-        *self.progress.fault.lock().expect("lock is not poisoned") = error.to_string();
+        *self.progress.loss.lock() = Some(error.to_string());
+        *self.progress.fault.lock() = error.to_string();
         self.progress.failing.store(true, Ordering::Release);
         self.progress.broken.store(true, Ordering::Release);
         self.progress.advanced.notify_waiters();

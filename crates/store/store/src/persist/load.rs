@@ -289,7 +289,7 @@ impl<'a> Replay<'a> {
                 match is_last {
                     true => "set aof-load-truncated yes to drop the truncated command",
                     false =>
-                        "more AOF files follow, so the file is damaged, not truncated by a crash",
+                        "more AOF files follow, so no crash truncated this file: it is damaged",
                 }
             );
             return Err(Error::data(text));
@@ -448,11 +448,11 @@ impl<'a> Replay<'a> {
                 self.session.exec_done();
                 Ok(())
             }
-            Outcome::Block(_) => {
-                Err("the command can block, and an AOF contains no commands that block".to_owned())
-            }
+            Outcome::Block(_) => Err(
+                "the command can block, but an AOF may not contain commands that block".to_owned(),
+            ),
             Outcome::Service(command) => Err(format!(
-                "'{}' is not a write command, and an AOF contains only write commands",
+                "'{}' is not a write command, but an AOF may contain only write commands",
                 command.name
             )),
         }

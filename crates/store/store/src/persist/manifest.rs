@@ -33,13 +33,13 @@ impl Manifest {
         for (index, line) in text.lines().enumerate() {
             let fault = |what: &str| format!("line {}: {what}", index + 1);
             if LINE_BYTES_MAX < line.len() {
-                return Err(fault("the line of the manifest is too long"));
+                return Err(fault("the line is too long for a manifest"));
             }
             if line.starts_with('#') {
                 continue;
             }
             if line.trim().is_empty() {
-                return Err(fault("the line of the manifest is empty"));
+                return Err(fault("a manifest may not contain an empty line"));
             }
             let words =
                 resp::split_line(line.as_bytes()).ok_or_else(|| fault("unbalanced quotes"))?;
@@ -60,7 +60,11 @@ impl Manifest {
                     }
                     manifest.increments.push(listed);
                 }
-                _ => return Err(fault("the type of the file is unknown, expected b, i or h")),
+                _ => {
+                    return Err(fault(
+                        "the type of a file in the manifest is unknown, expected b, i or h",
+                    ));
+                }
             }
         }
         match manifest == Manifest::default() {
@@ -131,10 +135,10 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
         }
     }
     let (Some(name), Some(seq), Some(kind)) = (name, seq, kind) else {
-        return Err("the file, seq or type field is missing");
+        return Err("the manifest lacks the field file, seq or type of a file");
     };
     match name.contains('/') || name.is_empty() {
-        true => Err("the name of the file is empty or contains a slash"),
+        true => Err("the name of a file in the manifest is empty or contains a slash"),
         false => Ok((Listed { name, seq }, kind)),
     }
 }
@@ -160,30 +164,30 @@ mod tests {
         let fault = |text| Manifest::parse(text).expect_err("refused");
         assert_eq!(
             fault("# c\nfile a seq 1\n"),
-            "line 2: the file, seq or type field is missing"
+            "line 2: the manifest lacks the field file, seq or type of a file"
         );
         assert_eq!(
             fault("file a seq 1 type b\n \n"),
-            "line 2: the line of the manifest is empty"
+            "line 2: a manifest may not contain an empty line"
         );
         let long = format!("file {} seq 1 type b\n", "a".repeat(1_023 - 18));
         assert_eq!(Manifest::parse(&long).map(|it| it.base.is_some()), Ok(true));
         let too_long = format!("file {} seq 1 type b\n", "a".repeat(1_024 - 18));
         assert_eq!(
             Manifest::parse(&too_long),
-            Err("line 1: the line of the manifest is too long".to_owned())
+            Err("line 1: the line is too long for a manifest".to_owned())
         );
         assert_eq!(
             fault("file a seq x type b"),
-            "line 1: the file, seq or type field is missing"
+            "line 1: the manifest lacks the field file, seq or type of a file"
         );
         assert_eq!(
             fault("file ../a seq 1 type b"),
-            "line 1: the name of the file is empty or contains a slash"
+            "line 1: the name of a file in the manifest is empty or contains a slash"
         );
         assert_eq!(
             fault("file a seq 1 type z"),
-            "line 1: the type of the file is unknown, expected b, i or h"
+            "line 1: the type of a file in the manifest is unknown, expected b, i or h"
         );
         assert_eq!(
             fault("file a seq 2 type i\nfile b seq 2 type i"),

@@ -19,16 +19,9 @@ pub struct Url {
 }
 
 /// Error for an invalid URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected redis://[user:password@]host[:port][/database]")]
 pub struct UrlError;
-
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected redis://[user:password@]host[:port][/database]")
-    }
-}
-
-impl std::error::Error for UrlError {}
 
 impl Url {
     /// Returns the commands to send first on a connection: authentication and the choice of the

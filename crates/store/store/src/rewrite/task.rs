@@ -4,7 +4,7 @@ use std::io;
 use std::mem;
 use std::rc::Rc;
 
-use tokio::task::spawn_blocking;
+use reactor::blocking;
 
 use super::write;
 use crate::shared::Shared;
@@ -36,12 +36,11 @@ pub(crate) async fn rewrite_config_on_request(shared: Rc<Shared>) {
             state.rewrite_waiters.served = mem::take(&mut state.rewrite_waiters.waiting);
             state.config.clone()
         };
-        let written = spawn_blocking(move || {
+        let written = blocking(move || {
             let path = config.file.as_deref().expect("checked before");
             write(path, &config)
-        });
-        let written = written.await;
-        let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
+        })
+        .await;
         answer_waiters(&mut shared.state.borrow_mut(), &written);
     }
 }

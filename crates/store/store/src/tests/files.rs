@@ -561,7 +561,7 @@ fn a_truncated_file_before_an_empty_file_is_accepted() {
     fs::write(&second, "*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n").expect("written");
     let fault = open(&config).map(drop).expect_err("refused");
     assert!(
-        fault.ends_with("more AOF files follow, so the file is damaged, not truncated by a crash"),
+        fault.ends_with("more AOF files follow, so no crash truncated this file: it is damaged"),
         "{fault}"
     );
     fs::write(&second, "").expect("written");

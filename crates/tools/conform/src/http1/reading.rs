@@ -89,7 +89,7 @@ impl Reading {
         match (ours.whole, their.whole) {
             (true, true) => match (ours.content_bytes, their.content_bytes) {
                 (Some(one), Some(other)) if one != other => Step::Parted(Some(Difference::Framed(
-                    "content whose length Pelton read differently",
+                    "a body whose length Pelton read differently",
                 ))),
                 _ => Step::Same,
             },

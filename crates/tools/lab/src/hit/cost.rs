@@ -108,7 +108,7 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
 fn webp_server_go(given: &SharedFlags, folder: &Scratch, cpu: u32) -> Result<Option<Server>, Stop> {
     let Some(program) = given.peer(PeerName::WebpServerGo) else {
         eprintln!(
-            "lab: hits: {WEBP_SERVER_GO} is left out, because --peer does not give its program"
+            "lab: hits: {WEBP_SERVER_GO} is left out, because no option --peer gives its path"
         );
         return Ok(None);
     };
@@ -132,7 +132,8 @@ fn body_near(go: &Server, definition: &Definition, wanted_bytes: usize) -> Resul
     )?;
     if near.bytes.len().abs_diff(wanted_bytes) * 10 > wanted_bytes {
         eprintln!(
-            "lab: hits: the nearest variant of {WEBP_SERVER_GO} has {} bytes instead of {wanted_bytes}",
+            "lab: hits: the variant of {WEBP_SERVER_GO} that is nearest in size has {} bytes \
+             instead of {wanted_bytes}",
             near.bytes.len()
         );
     }

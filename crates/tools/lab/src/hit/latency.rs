@@ -134,7 +134,9 @@ fn run_knock(definition: &Definition, server: SocketAddr, target: &str) -> Resul
     let samples: Option<Vec<f64>> = stdout_text.lines().map(|line| line.parse().ok()).collect();
     samples
         .filter(|samples| !samples.is_empty())
-        .ok_or_else(|| Stop::findings("the command `lab knock` printed no samples"))
+        .ok_or_else(|| {
+            Stop::findings("`lab knock`, which sends requests at a steady rate, printed no samples")
+        })
 }
 
 /// Arguments of `lab knock`: a load at a steady rate, independent of the responses.
@@ -266,5 +268,5 @@ fn print(latencies: &[Latency]) {
         ]
     });
     let head = ["latency", "idle µs", "converting µs", "ratio"];
-    table::print("Latency of hits (medians of rounds)", &head, &rows);
+    table::print("Latency of cache hits (medians of rounds)", &head, &rows);
 }

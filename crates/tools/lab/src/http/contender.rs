@@ -232,7 +232,7 @@ impl Site<'_> {
             .join(&target(LIBREACTOR_BYTES)[1..]);
         let Some(program) = given.peer(name).filter(|_| file.exists()) else {
             eprintln!(
-                "lab: {} is left out, because --peer does not give its program",
+                "lab: {} is left out, because no option --peer gives its path",
                 name.name()
             );
             return Ok(None);

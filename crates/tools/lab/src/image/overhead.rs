@@ -229,12 +229,16 @@ fn print(overheads: &[Overhead]) {
     let head = [
         "job",
         "plain µs",
-        "cell µs",
-        "µs reported by the cell",
-        "wall µs in the cell",
-        "cell/plain",
+        "sandbox µs",
+        "µs reported by the sandbox",
+        "wall µs in the sandbox",
+        "sandbox/plain",
         "95 %",
         "plain/plain",
     ];
-    table::print("Cells: CPU time per job", &head, &rows.collect::<Vec<_>>());
+    table::print(
+        "Sandboxes: CPU time per job",
+        &head,
+        &rows.collect::<Vec<_>>(),
+    );
 }

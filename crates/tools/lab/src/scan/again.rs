@@ -86,7 +86,7 @@ pub(super) fn changed(
 fn verify(used: &ResourceUse, opened: u64) -> Result<(), Stop> {
     if used.opened != opened {
         let line = format!(
-            "the scan opened {} files, although {opened} files had changed",
+            "the scan opened {} files instead of the {opened} files that had changed",
             used.opened
         );
         return Err(Stop::findings(line));

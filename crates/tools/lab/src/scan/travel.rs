@@ -80,7 +80,11 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     let log = fs::read_to_string(&log).map_err(at(&log))?;
     let ours = last_opened(&log, &places);
     if ours.len() != paths.len() {
-        let line = format!("the scan opened {} of {} files", ours.len(), paths.len());
+        let line = format!(
+            "the scan must open all files, but opened {} of {}",
+            ours.len(),
+            paths.len()
+        );
         return Err(Stop::findings(line));
     }
     let (first, last) = (places.values().min(), places.values().max());

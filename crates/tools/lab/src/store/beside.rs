@@ -137,5 +137,9 @@ fn print(samples: &[Beside]) {
         "ratio",
         "max µs",
     ];
-    table::print("Small values beside large ones", &head, &rows);
+    table::print(
+        "Latency of small values, alone and beside large values",
+        &head,
+        &rows,
+    );
 }

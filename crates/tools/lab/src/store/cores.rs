@@ -87,6 +87,6 @@ fn print(all: &[Cores]) {
         "two/one",
         "CPU two/one",
     ];
-    let title = "Effect of a second core, on which the clients run too";
+    let title = "Effect of a second core that the store shares with the clients";
     table::print(title, &head, &rows.collect::<Vec<_>>());
 }

@@ -2,11 +2,12 @@
 //! keys are removed.
 
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use resp::Reply;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
+use wall_clock::unix_ms;
 
 use super::contender::{self, Contender, NAMES};
 use super::cpus::Cpus;
@@ -79,7 +80,7 @@ fn measure(
     })?;
     let Some(left_ms) = first_ms.checked_sub(unix_ms() + 1_000) else {
         return Err(Stop::findings(format!(
-            "{}: loading took longer than {LOADING_S} s",
+            "{}: loading the keys took longer than {LOADING_S} s",
             contender.name
         )));
     };
@@ -93,7 +94,7 @@ fn measure(
     while client.ask(&["DBSIZE"])? != Reply::Int(1) {
         if deadline < Instant::now() {
             return Err(Stop::findings(format!(
-                "{}: expired keys were not removed in time",
+                "{}: the store did not remove all expired keys within the time limit",
                 contender.name
             )));
         }
@@ -107,11 +108,6 @@ fn measure(
         gone_after_ms,
         cpu_us: contender.server.cpu_us()? - before_us,
     })
-}
-
-fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.expect("the clock is past 1970").as_millis() as u64
 }
 
 /// Function that selects one number of a sample.

@@ -135,7 +135,11 @@ impl Definition {
     /// Returns the row with this name.
     pub(super) fn row(&self, name: &str) -> Result<&Row, Stop> {
         let found = self.rows.iter().find(|row| row.name == name);
-        found.ok_or_else(|| Stop::usage(format!("the definition has no row {name:?}")))
+        found.ok_or_else(|| {
+            Stop::usage(format!(
+                "the definition of the benchmark has no row {name:?}"
+            ))
+        })
     }
 }
 
@@ -210,7 +214,7 @@ fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
-        .map_err(|err| failed(err).hint("cargo xtask lab installs redis-tools first"))?;
+        .map_err(|err| failed(err).hint("run cargo xtask lab, which installs redis-tools"))?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
     if row.takes_data() {
         let data = vec![b'x'; row.data_bytes];

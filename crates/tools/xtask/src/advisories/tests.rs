@@ -96,7 +96,7 @@ fn broken_lists_and_documents_are_errors() {
     assert!(parse_list("RUSTSEC-2000-0001\tleaky\tvulnerability\t\t\tno head\n").is_err());
     assert_eq!(
         parse_document("# prose"),
-        Err("the file does not begin with a block of TOML".to_owned())
+        Err("the advisory does not begin with a block of TOML".to_owned())
     );
 }
 

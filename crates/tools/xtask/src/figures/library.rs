@@ -12,8 +12,8 @@ pub(super) fn library(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     reads(records, &mut table);
     for (part, figure) in [
-        ("unchanged", "rescan without a change"),
-        ("changed", "rescan with ten changed files"),
+        ("unchanged", "rescan of an unchanged library"),
+        ("changed", "rescan after ten files have changed"),
     ] {
         let found = records.newest("scan", part);
         let files = number(&list(found.value)[0], "files");
@@ -26,14 +26,15 @@ pub(super) fn library(records: &Records) -> Markdown {
     }
     let travel = records.newest("scan", "travel");
     for (order, name) in [
-        ("Pelton's order", "ours"),
-        ("the order of inodes", "inode_order"),
-        ("the order of paths", "path_order"),
+        ("by Pelton's scan", "ours"),
+        ("in the order of their inode numbers", "inode_order"),
+        ("in the order of their paths", "path_order"),
     ] {
         let ratio = number(travel.value, name) / number(travel.value, "one_sweep");
         table.row(&[
             &format!(
-                "distance that the disk's head moves in {order}, divided by that of one sweep"
+                "distance that the disk's head moves if files are read {order}, divided by the \
+                 distance of one sweep over the disk"
             ),
             &format!("{}×", short(ratio)),
             travel.record,
@@ -43,7 +44,7 @@ pub(super) fn library(records: &Records) -> Markdown {
     let sync = records.newest("scan", "sync");
     let samples = numbers(sync.value, "wall_us", |_| true);
     table.row(&[
-        "full sync of a music player",
+        "duration of a music player's full sync",
         &format!("{} ms", spread(samples, 1e3)),
         sync.record,
     ]);

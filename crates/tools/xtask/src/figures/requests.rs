@@ -65,7 +65,7 @@ pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
         for (name, member) in [("median", "p50_us"), ("p99", "p99_us")] {
             let samples = numbers(latency.value, member, |row| is(row, "loaded", is_loaded));
             table.row(&[
-                &format!("{name} latency of hits {state}"),
+                &format!("{name} latency of cache hits {state}"),
                 &format!("{} ms", spread(samples, 1e3)),
                 latency.record,
             ]);
@@ -74,7 +74,7 @@ pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
     let start = records.newest("hit", "start");
     let samples = numbers(start.value, "wall_us", |_| true);
     table.row(&[
-        "time from the start of the process to the first hit, with 200 variants",
+        "time from the start of the process to the first cache hit, with 200 variants",
         &format!("{} ms", spread(samples, 1e3)),
         start.record,
     ]);
@@ -82,8 +82,8 @@ pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
     for row in list(pressure.value) {
         let [idle, peak] = ["idle_bytes", "peak_bytes"].map(|name| number(row, name) / 1e6);
         table.row(&[
-            &format!("peak memory, conversions to {}", text(row, "accept")),
-            &format!("{} MB; idle {} MB", short(peak), short(idle)),
+            &format!("peak memory during conversions to {}", text(row, "accept")),
+            &format!("{} MB; when idle, {} MB", short(peak), short(idle)),
             pressure.record,
         ]);
     }
@@ -96,7 +96,7 @@ pub(super) fn conversions(records: &Records) -> Markdown {
         "conversion",
         "program",
         "CPU s per megapixel",
-        "CPU of `pelton quick`, divided by that of this program",
+        "CPU time of `pelton quick`, divided by the CPU time of the program in this row",
         "bytes",
         "mean SSIMULACRA2",
         "record",

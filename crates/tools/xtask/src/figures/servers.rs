@@ -9,10 +9,10 @@ use crate::record::{Records, is, list, member, number, numbers, text};
 /// Renders the throughput with each kind of cell.
 pub(super) fn cells(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
-        "cell",
-        "throughput of requests that run in a cell, divided by the throughput without cells",
-        "CPU time without cells, divided by that with this cell",
-        "p99 of the wait for a cell, µs",
+        "sandbox",
+        "throughput of requests that run in a sandbox, divided by the throughput without sandboxes",
+        "CPU time without a sandbox, divided by the CPU time with this sandbox",
+        "p99 of the wait for a sandbox, µs",
         "record",
     ]);
     let summaries = records.newest("cells", "summaries");
@@ -37,7 +37,7 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     let creation = records.newest("cells", "creation");
     table.row(&[
-        "creation of a microVM, median",
+        "time to create a microVM, median",
         &format!("{} µs", short(number(&list(creation.value)[0], "p50_us"))),
         creation.record,
     ]);
@@ -46,7 +46,7 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
         let dirty = short(number(row, "dirty_bytes") / 1e6);
         table.row(&[
             &format!(
-                "wipe of a cell ({}) after a job that wrote {dirty} MB",
+                "time to reset a sandbox ({}) after a job that wrote {dirty} MB",
                 text(row, "contender")
             ),
             &format!("{} µs", short(number(row, "wipe_us"))),
@@ -57,8 +57,11 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
     let job_memory = &list(memory.value)[0];
     let job = short(number(job_memory, "job_bytes") / 1e6);
     for (name, member) in [
-        ("new pages from the kernel for a job", "fresh_us"),
-        ("zeroing of the pages that a job left behind", "zeroed_us"),
+        (
+            "time to get new pages for a job from the kernel",
+            "fresh_us",
+        ),
+        ("time to zero the pages that a job left behind", "zeroed_us"),
     ] {
         table.row(&[
             &format!("{name}, {job} MB, all cores busy"),

@@ -1,11 +1,8 @@
 //! Pieces of HTML: escaped text and tables.
 
-/// Returns `text` with the characters that HTML treats specially replaced.
+/// Returns `text` escaped for the content of an element and for a quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    html_escape::encode_double_quoted_attribute(text).into_owned()
 }
 
 /// Table under construction. Its cells are HTML.

@@ -18,7 +18,7 @@ const PROGRAMS: &[Program] = &[
     program(&["pelton", "ours"], "Pelton", "pelton", ""),
     program(&["process"], "Pelton, process", "pelton", ""),
     program(&["kvm"], "Pelton, microVM", "pelton", ""),
-    program(&["plain"], "no cell", "plain", ""),
+    program(&["plain"], "no sandbox", "plain", ""),
     program(&["nginx"], "nginx", "nginx", "nginx"),
     program(&["h2o"], "h2o", "h2o", "h2o"),
     program(&["hyper"], "hyper", "hyper", ""),

@@ -46,8 +46,10 @@ pub(super) const CELLS: Story = Story {
     id: "cells",
     title: "Sandboxes: TinyKVM in Varnish",
     text: "TinyKVM runs a program of the operator in a virtual machine without an operating system, inside \
-        the cache Varnish, and resets the machine after each request. Pelton runs every codec in such a \
-        cell, a process or a microVM, and wipes the cell after every job. TinyKVM itself is not measured here: the comparison is the same worker without a cell, so a cell can at best be level.",
+        the cache Varnish, and resets the machine after each request. Pelton runs every codec in \
+        a sandbox, which is a process or a microVM, and wipes the sandbox after every job. TinyKVM \
+        itself is not measured here: the comparison is the same worker without a sandbox, so a \
+        sandbox can at best be level.",
     claim: "The authors of TinyKVM published 349 µs for the creation of a virtual machine and 220 µs \
         for a fork of such a machine (2021). They also published a rate for AVIFs of a JPEG of \
         500 × 750 pixels: 138 per second with one thread and 2,076 per second with \
@@ -58,9 +60,9 @@ pub(super) const STORE: Story = Story {
     id: "store",
     title: "Store: Redi/S",
     text: "Redi/S is a server for clients of Redis, written in Swift on SwiftNIO, whose author measured how \
-        close a safe language comes to Redis. Pelton's store speaks the same protocol from Rust; hot \
-        variants, play counts and sessions are in it. It is compared with Redis and with its \
-        fork Valkey.",
+        close a safe language comes to Redis. Pelton's store speaks the same protocol from Rust; \
+        Pelton itself keeps hot variants, play counts and sessions in the store. The store is \
+        compared with Redis and with its fork Valkey.",
     claim: "The readme of Redi/S, redis-benchmark with 50 clients: 163,345 SET and 167,336 GET per second \
         with one thread on an M1 Mac mini (2024); on an Intel Mac Pro in 2018, 48,003 SET, while Redis \
         4.0.8 had 54,885.",

@@ -20,8 +20,9 @@ const REEXPORTS_MAX: usize = 8;
 
 pub(super) const RULES: &[Rule] = &[Rule {
     name: "circle",
-    cure: "remove an import between two of the files: pass the value as an argument, move the shared part into a \
-           file that imports neither of them, or implement a type only in its own file",
+    cure: "remove one of the imports that form the cycle: pass the value as an argument, move the \
+           shared part into a file that imports none of the others, or implement a type only in \
+           its own file",
     check: circles,
 }];
 

@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("reactor", 3),
     ("report", 3),
     ("toolkit", 3),
+    ("wall-clock", 3),
     ("host-tune", 4),
     ("mediagen", 4),
     ("profile", 4),
@@ -71,6 +72,8 @@ const STEPS: &[(&str, &str)] = &[
     ("pelton", "library-mounts"),
     ("pelton", "ops"),
     ("pelton", "upkeep"),
+    ("reactor", "wall-clock"),
+    ("report", "wall-clock"),
     ("sandbox", "microvm"),
     ("upkeep", "config"),
     ("upkeep", "library-mounts"),
@@ -104,13 +107,15 @@ const UNSAFE: &[&str] = &[
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "layer",
-        cure: "move the shared part into a layer above both crates, or let layer 5 wire them together; a new crate \
-               gets its row in crates/tools/xtask/src/tidy/layers.rs and in docs/ARCHITECTURE.md",
+        cure: "move the shared part into a layer above both crates, or connect the crates in a \
+               crate of layer 5; a new crate needs a row in crates/tools/xtask/src/tidy/layers.rs \
+               and in docs/ARCHITECTURE.md",
         check: layer,
     },
     Rule {
         name: "codec-apart",
-        cure: "the server must not link a C codec: do the work in `worker`, and exchange a job and its reply with it",
+        cure: "the server must not link a C codec: do the work in `worker`, and exchange a job and \
+               its reply with the worker",
         check: codec_apart,
     },
     Rule {
@@ -126,8 +131,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "manifest",
-        cure: "versions are in the root manifest only: write `name.workspace = true` here, and remove from the root the \
-               dependencies that no crate uses",
+        cure: "only the root manifest may contain versions: write `name.workspace = true` in the \
+               crate, and remove from the root the dependencies that no crate uses",
         check: manifest,
     },
 ];
@@ -248,11 +253,12 @@ fn manifest(tree: &Tree) -> Vec<Finding> {
         } else if file.path.starts_with("crates/") && file.path.ends_with("/Cargo.toml") {
             let lines = (1..).zip(file.text.lines());
             let versions = lines.filter(|(_, line)| line.contains("version = \""));
-            findings.extend(
-                versions.map(|(line, _)| {
-                    file.finding(line, "this dependency has a version of its own")
-                }),
-            );
+            findings.extend(versions.map(|(line, _)| {
+                file.finding(
+                    line,
+                    "this dependency has its own version instead of the version of the workspace",
+                )
+            }));
         }
     }
     findings

@@ -38,7 +38,10 @@ fn name(tree: &Tree) -> Vec<Finding> {
                 .iter()
                 .any(|word| LEFTOVERS.contains(&word.as_str()))
             {
-                findings.push(file.finding(named.line, format!("a type is called {}", named.text)));
+                findings.push(file.finding(
+                    named.line,
+                    format!("the name of a type says too little: {}", named.text),
+                ));
             }
         }
     }

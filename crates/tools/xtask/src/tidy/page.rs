@@ -25,7 +25,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "page-word",
-        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        cure: "write a plain sentence with subject, verb and object; docs/GLOSSARY.md lists the \
+               terms",
         check: plain_word,
     },
 ];

@@ -37,17 +37,20 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "plain-word",
-        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        cure: "write a plain sentence with subject, verb and object; docs/GLOSSARY.md lists the \
+               terms",
         check: plain_word,
     },
     Rule {
         name: "plain-document",
-        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        cure: "write a plain sentence with subject, verb and object; docs/GLOSSARY.md lists the \
+               terms",
         check: plain_document,
     },
     Rule {
         name: "plain-message",
-        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        cure: "write a plain sentence with subject, verb and object; docs/GLOSSARY.md lists the \
+               terms",
         check: plain_message,
     },
     Rule {

@@ -161,7 +161,7 @@ fn manifest() {
         ],
         expect![[r#"
             Cargo.toml:3 no crate uses rayon
-            crates/http/server/Cargo.toml:3 this dependency has a version of its own
+            crates/http/server/Cargo.toml:3 this dependency has its own version instead of the version of the workspace
         "#]],
     );
 }
@@ -213,7 +213,7 @@ fn excuses() {
         "excuses",
         &[("a.rs", &long), ("b.rs", &short.repeat(48))],
         expect![[r#"
-            crates:0 1 of 49 functions are longer than 70 lines
+            crates:0 too many functions, 1 of 49, are longer than 70 lines
         "#]],
     );
 }
@@ -380,8 +380,8 @@ fn allow_reason() {
         "allow-reason",
         &[("a.rs", text)],
         expect![[r#"
-            a.rs:2 the attribute allow(dead_code) states no reason
-            a.rs:6 the attribute expect(unused) states no reason
+            a.rs:2 the attribute allow(dead_code) gives no reason
+            a.rs:6 the attribute expect(unused) gives no reason
         "#]],
     );
 }
@@ -438,7 +438,7 @@ fn name() {
         expect![[r#"
             crates/sandbox/sandbox/src/pool_helpers.rs:0 is called pool_helpers
             crates/misc/src/lib.rs:0 is called misc
-            crates/sandbox/sandbox/src/slot.rs:1 a type is called SlotManager
+            crates/sandbox/sandbox/src/slot.rs:1 the name of a type says too little: SlotManager
         "#]],
     );
 }

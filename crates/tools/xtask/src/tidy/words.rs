@@ -142,7 +142,7 @@ fn allow_reason(tree: &Tree) -> Vec<Finding> {
                 (
                     attribute.line,
                     format!(
-                        "the attribute {}({}) states no reason",
+                        "the attribute {}({}) gives no reason",
                         attribute.name, attribute.arguments
                     ),
                 )

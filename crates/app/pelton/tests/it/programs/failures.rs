@@ -228,7 +228,7 @@ fn unfit_programs_are_refused_by_name() {
             (script.as_path(), "programs.v: not an ELF file"),
             (
                 "/bin/true".as_ref(),
-                "programs.v: not static: it requests the interpreter /lib64/ld-linux-x86-64.so.2",
+                "programs.v: not statically linked: the file requests the interpreter /lib64/ld-linux-x86-64.so.2",
             ),
             (
                 "/nowhere".as_ref(),
@@ -243,7 +243,7 @@ fn unfit_programs_are_refused_by_name() {
             &home,
             backend,
             &crashes,
-            "programs.v: warm-up failed: died by signal",
+            "programs.v: warm-up failed: killed by signal",
         );
         let loops = program(
             "v",

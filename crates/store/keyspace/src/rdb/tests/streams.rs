@@ -230,12 +230,12 @@ fn corrupt_streams_are_refused() {
         (
             0,
             Int(3),
-            "a node of a stream does not contain the number of entries that it states",
+            "the number of entries in a node of a stream differs from the count in the node",
         ),
         (
             0,
             Int(i64::MAX),
-            "a node of a stream states a count that is impossible",
+            "a count in a node of a stream is impossible",
         ),
         (
             0,
@@ -257,20 +257,24 @@ fn corrupt_streams_are_refused() {
             Int(0),
             "the entries of a stream are not in ascending order",
         ),
-        (14, Int(5), "an entry of a stream states a wrong length"),
+        (14, Int(5), "the length of an entry of a stream is wrong"),
         (
             16,
             Int(-1),
             "the entries of a stream are not in ascending order",
         ),
-        (16, Int(-6), "a stream contains an entry above its last id"),
-        (16, Int(2), "a stream contains an entry above its last id"),
-        (18, Int(0), "an entry of a stream has no fields"),
         (
-            18,
-            Int(9),
-            "a node of a stream states a count that is impossible",
+            16,
+            Int(-6),
+            "an entry of a stream has an id above the last id of the stream",
         ),
+        (
+            16,
+            Int(2),
+            "an entry of a stream has an id above the last id of the stream",
+        ),
+        (18, Int(0), "an entry of a stream has no fields"),
+        (18, Int(9), "a count in a node of a stream is impossible"),
     ] {
         assert_eq!(with(at, element), format!("{text}{key}"));
     }
@@ -285,7 +289,7 @@ fn corrupt_streams_are_refused() {
     assert_eq!(
         text,
         Some(format!(
-            "a pending entry of a consumer is not in the group{key}"
+            "a pending entry of a consumer is not in the consumer group{key}"
         ))
     );
     let mut unowned = stream(19, &node());
@@ -294,6 +298,8 @@ fn corrupt_streams_are_refused() {
     let text = refused(19, &unowned);
     assert_eq!(
         text,
-        Some(format!("a pending entry of a group has no consumer{key}"))
+        Some(format!(
+            "a pending entry of a consumer group has no consumer{key}"
+        ))
     );
 }

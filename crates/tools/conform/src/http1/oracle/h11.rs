@@ -67,7 +67,7 @@ impl H11 {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "the interpreter failed: {status}"
+            "the Python interpreter failed: {status}"
         )))
     }
 }

@@ -67,7 +67,7 @@ fn what_parts_two_readings_is_named() {
         (
             "POST /+5, waits",
             "POST /+6, waits",
-            framed("content whose length Pelton read differently"),
+            framed("a body whose length Pelton read differently"),
         ),
         (
             "POST /+5, waits",
