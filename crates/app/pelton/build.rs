@@ -31,7 +31,7 @@ fn place_worker() -> Result<(), String> {
     };
     let elf = fs::read(&worker).map_err(|err| refuse(&err.to_string()))?;
     if !elf.starts_with(b"\x7fELF") {
-        return Err(refuse("the file is not an ELF program"));
+        return Err(refuse("the worker is not an ELF program"));
     }
     let out = env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR for every build script");
     let placed = Path::new(&out).join("worker");
@@ -55,7 +55,7 @@ fn place_symbols(symbols: &Path, out: &Path) -> Result<(), String> {
         Err(err) => {
             println!(
                 "cargo::warning={}: {err}: without this file, profiles do not name the worker's \
-                 functions; `cargo xtask build` writes it",
+                 functions; `cargo xtask build` creates the file",
                 symbols.display()
             );
             Vec::new()

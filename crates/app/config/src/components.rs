@@ -343,7 +343,7 @@ fn mounts(config: &Config) -> Vec<Mount> {
                 tracing::warn!(
                     directory = %directory.display(),
                     %err,
-                    "cannot create the directory, so {what} are not shown"
+                    "cannot create a directory below the data directory, so {what} are not shown"
                 );
             }
         }

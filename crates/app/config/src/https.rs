@@ -26,7 +26,7 @@ pub fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
     if certificates.len() != keys.len() {
         let (certificates, keys) = (certificates.len(), keys.len());
-        let what = format!("tls: {certificates} certificates, but {keys} keys");
+        let what = format!("tls: {certificates} certificates are configured, but {keys} keys");
         return Err(Error::usage(what)
             .hint("give --tls-cert and --tls-key the same number of files, in the same order"));
     }

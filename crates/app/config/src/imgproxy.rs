@@ -153,8 +153,8 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
             }
         };
         if name == "QUALITY" {
-            let text = "sets the quality of JPEG: other formats get the quality that looks \
-                        the same";
+            let text = "sets the quality of JPEG: for other formats, Pelton selects the quality \
+                        that looks the same";
             note(NoteKind::Taken, text);
         }
         let key = Key::named(setting).expect("the table contains only settings, as a test shows");
@@ -204,7 +204,8 @@ pub fn load(config: &Config) -> Result<Option<Imgproxy>, Error> {
         let (keys, salts) = (keys.len(), salts.len());
         let what = format!("imgproxy.keys has {keys} keys, but imgproxy.salts has {salts} salts");
         return Err(Error::usage(what).hint(
-            "give both lists the same length: the first salt belongs to the first key, and so on",
+            "give imgproxy.keys and imgproxy.salts the same length: the first salt belongs to the \
+             first key, and so on",
         ));
     }
     if settings.only_presets && settings.presets.0.is_empty() {

@@ -111,7 +111,7 @@ pub fn keys(config: &Config) -> Result<Vec<SignatureKey>, Error> {
 fn keys_of(path: &Path) -> Result<Vec<SignatureKey>, Error> {
     let unfit = |why: &dyn std::fmt::Display| {
         let what = format!("images.signature_key_file: {}: {why}", path.display());
-        Error::usage(what).hint("openssl rand -hex 32 >> FILE adds a key to the file")
+        Error::usage(what).hint("openssl rand -hex 32 >> FILE adds a key to FILE")
     };
     let text = std::fs::read_to_string(path).map_err(|err| unfit(&err))?;
     let lines = text
@@ -125,7 +125,7 @@ fn keys_of(path: &Path) -> Result<Vec<SignatureKey>, Error> {
     });
     let keys: Vec<_> = keys.collect::<Result<_, Error>>()?;
     match keys.is_empty() {
-        true => Err(unfit(&"the file has no key")),
+        true => Err(unfit(&"the file contains no key")),
         false => Ok(keys),
     }
 }

@@ -183,7 +183,7 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
     if facts.wipe_leaks > 0 {
         let count = facts.wipe_leaks;
         let text = format!(
-            "{count} sandbox cells still held data of an earlier job after they had been wiped"
+            "{count} sandboxes still held data of an earlier job after they had been wiped"
         );
         found.push(finding(
             "wipeLeaks",
@@ -194,9 +194,8 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
         ));
     }
     if let Some(why) = &facts.fell_back {
-        let text = format!(
-            "sandbox cells are processes, because microVMs do not work on this host: {why}"
-        );
+        let text =
+            format!("sandboxes are processes, because microVMs do not work on this host: {why}");
         let detail = why.clone().into();
         found.push(finding(
             "fellBack",
@@ -207,7 +206,7 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
         ));
     }
     if !facts.is_wiped {
-        let text = "sandbox cells are not wiped between jobs".to_owned();
+        let text = "sandboxes are not wiped between jobs".to_owned();
         let setting = Some("cell.ephemeral");
         found.push(finding(
             "notWiped",
@@ -220,7 +219,7 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
     if facts.quarantined > 0 {
         let count = facts.quarantined;
         let text =
-            format!("{count} originals crashed sandbox cells repeatedly, and are sent unconverted");
+            format!("{count} originals crashed sandboxes repeatedly, and are sent unconverted");
         found.push(finding(
             "quarantine",
             Severity::Note,

@@ -14,12 +14,12 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     let sums = running.saved().with(figures.responses.saved_bytes, now_ms);
     text.gauge(
         "pelton_saved_ever_bytes",
-        "bytes saved by variants since the first start; restarts do not reset it",
+        "bytes saved by variants since the first start; restarts do not reset this number",
         sums.ever_bytes,
     );
     text.gauge(
         "pelton_saved_today_bytes",
-        "bytes saved by variants since midnight (UTC); restarts do not reset it",
+        "bytes saved by variants since midnight (UTC); restarts do not reset this number",
         sums.today_bytes(now_ms),
     );
     text.gauge(
@@ -63,7 +63,8 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     text.family(
         "pelton_dashboard_sample_microseconds",
         "gauge",
-        "time to sample the dashboard's counters, for the latest sample and for the longest sample",
+        "time that a sample of the dashboard's counters took, for the latest sample and for the \
+         slowest",
     );
     let name = "pelton_dashboard_sample_microseconds";
     text.sample(name, "of=\"last\"", cost.last_us);
@@ -74,10 +75,10 @@ fn process(text: &mut Text) {
     let process = Process::read();
     text.gauge(
         "pelton_resident_bytes",
-        "resident memory of the server, without its sandbox cells",
+        "resident memory of the server, without its sandboxes",
         process.resident_bytes,
     );
-    let help = "CPU time of the server, without its sandbox cells";
+    let help = "CPU time of the server, without its sandboxes";
     text.family("process_cpu_seconds", "counter", help);
     let seconds = process.cpu_ms as f64 / 1e3;
     text.sample("process_cpu_seconds_total", "", seconds);

@@ -123,8 +123,8 @@ impl Saved {
             tracing::warn!(
                 %path,
                 %err,
-                "cannot write the count of bytes that variants have saved; the count is lost when \
-                 this process ends"
+                "cannot store how many bytes variants have saved; the number is lost when this \
+                 process ends"
             );
         }
         self.is_kept = written.is_ok();

@@ -89,7 +89,8 @@ impl DashboardMount for VariantsMount {
         let Some(purge) = Purge::parse(request.query) else {
             return problem(
                 400,
-                "the query must be empty, path=PATH with a path of the library, or tag=TAG",
+                "the query must be empty, or path=PATH, where PATH is a path of the library, or \
+                 tag=TAG",
             );
         };
         let Some(running) = self.0.running() else {

@@ -55,14 +55,15 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let (now, code) = match job.replay(&pool, service) {
         Ok(finished) => (
             format!(
-                "successfully, with {} bytes of output",
+                "the job succeeds, with {} bytes of output",
                 finished.output_bytes
             ),
             EXIT_OK,
         ),
-        Err(failure) if job.is_same(&failure) => {
-            ("in the same way as the saved job".to_owned(), EXIT_FINDINGS)
-        }
+        Err(failure) if job.is_same(&failure) => (
+            "the job fails in the same way as when it was saved".to_owned(),
+            EXIT_FINDINGS,
+        ),
         Err(failure) => (failure.to_string(), EXIT_FINDINGS),
     };
     print(|out| {

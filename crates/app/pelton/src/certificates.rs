@@ -22,9 +22,11 @@ pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
     let started = thread::Builder::new()
         .name("certificates".to_owned())
         .spawn(watching);
-    started
-        .map(drop)
-        .map_err(|err| Error::host(format!("tls: cannot start a thread: {err}")))
+    started.map(drop).map_err(|err| {
+        Error::host(format!(
+            "tls: cannot start the thread that renews certificates: {err}"
+        ))
+    })
 }
 
 /// Reads the certificates again, even if their files have not changed.

@@ -50,7 +50,8 @@ impl Configured {
                     let kept = reread.kept.join(" ");
                     tracing::warn!(
                         kept,
-                        "these settings need a restart; SIGUSR2 restarts without downtime"
+                        "some changed settings need a restart; SIGUSR2 restarts the server \
+                         without downtime"
                     );
                 }
             }

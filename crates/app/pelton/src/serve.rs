@@ -190,7 +190,7 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
         tracing::warn!(
             %address,
             open,
-            "everyone who can reach this address can read the listed parts without a login: set \
+            "everyone who can reach the server can read some of its parts without a login: set \
              require_login, admin_listen or admin_token_file to protect them"
         );
     }

@@ -93,8 +93,8 @@ fn host_error(err: store::Error) -> Error {
     let error = Error::host(format!("store: {err}"));
     match err.kind() {
         ErrorKind::Host => error,
-        ErrorKind::Data => {
-            error.hint("restore the file from a copy, or move it away to start without it")
-        }
+        ErrorKind::Data => error.hint(
+            "restore the damaged file from a copy, or move the file away to start without it",
+        ),
     }
 }

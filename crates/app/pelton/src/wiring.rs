@@ -53,8 +53,10 @@ pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<Di
         Ok(lock) => Ok(Some(lock)),
         Err(LockError::Held(holder)) => {
             let what = format!("{what}: {} is in use by process {holder}", dir.display());
-            Err(Error::host(what)
-                .hint("give each server a directory of its own, or end that process"))
+            Err(Error::host(what).hint(
+                "give each server a directory of its own, or end the process that uses this \
+                 directory",
+            ))
         }
         Err(LockError::Host(path, err)) => {
             unlocked(&path, &err);
@@ -78,13 +80,15 @@ pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'sta
         .name("lock".to_owned())
         .spawn(wait);
     if let Err(err) = started {
-        tracing::warn!(%err, "cannot lock the data directory: nothing keeps another server from using it at the same time");
+        tracing::warn!(%err, "cannot lock the data directory: nothing prevents another server \
+                              from using the same directory");
     }
 }
 
 fn unlocked(path: &Path, err: &std::io::Error) {
     let path = path.display();
-    tracing::warn!(%path, %err, "cannot lock this directory: nothing prevents another server from using it at the same time");
+    tracing::warn!(%path, %err, "cannot lock a directory: nothing prevents another server from \
+                                 using the same directory");
 }
 
 /// The mounts, which handle all paths outside the library, and the users that may log in.

@@ -94,7 +94,7 @@ pub fn to_folder(
     for input in inputs {
         if inputs_by_output.contains_key(input) {
             let what = format!(
-                "{}: a conversion would overwrite this input",
+                "{}: this input would be overwritten by the result of a conversion",
                 input.display()
             );
             return Err(Error::usage(what).hint("choose another folder with --out"));
@@ -120,7 +120,7 @@ fn check_results(conversions: &[Conversion]) -> Result<(), Error> {
         // If the result does not exist yet, it replaces nothing.
         if fs::symlink_metadata(output).is_ok_and(|output| inputs.contains(&file(output))) {
             let what = format!(
-                "{}: a conversion would overwrite an input",
+                "{}: this result of a conversion would overwrite an input",
                 output.display()
             );
             return Err(Error::usage(what).hint("choose another folder with --out"));

@@ -235,7 +235,7 @@ fn sample(
         }
     })?;
     for issue in &profile.issues {
-        report::line(format!("some functions have no names: {issue}"));
+        report::line(format!("the profile does not name some functions: {issue}"));
     }
     format
         .encode(&profile)
@@ -259,11 +259,11 @@ fn summary(output: &Path, format: Format, written: &Written) -> Vec<String> {
     } = written;
     let mut lines = vec![format!("{output}: {samples} samples, {lost} lost")];
     if *samples == 0 {
-        lines.push("the processes used no CPU time while they were sampled".to_owned());
+        lines.push("the sampled processes used no CPU time".to_owned());
     }
     if 0 < *refused {
         lines.push(format!(
-            "{refused} processes are missing, because the kernel refused to sample them"
+            "the profile lacks {refused} processes, which the kernel refused to sample"
         ));
     }
     lines.push(match format {
@@ -377,8 +377,8 @@ mod tests {
         let lines = summary(Path::new("p.pb.gz"), Format::Pprof, &written);
         expect![[r#"
             p.pb.gz: 0 samples, 2 lost
-            the processes used no CPU time while they were sampled
-            3 processes are missing, because the kernel refused to sample them
+            the sampled processes used no CPU time
+            the profile lacks 3 processes, which the kernel refused to sample
             go tool pprof -top p.pb.gz lists the functions"#]]
         .assert_eq(&lines.join("\n"));
     }

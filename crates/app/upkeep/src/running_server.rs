@@ -85,7 +85,7 @@ fn read_key(path: &Path) -> Result<String, Error> {
     };
     let bytes = fs::metadata(path).map_err(|err| unreadable(&err))?.len();
     if KEY_BYTES_MAX < bytes {
-        let why = format!("the file has more than {KEY_BYTES_MAX} bytes");
+        let why = format!("the file of the API key has more than {KEY_BYTES_MAX} bytes");
         return Err(unreadable(&why));
     }
     let text = fs::read_to_string(path).map_err(|err| unreadable(&err))?;

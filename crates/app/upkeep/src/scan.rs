@@ -111,7 +111,7 @@ fn lines(report: &Report) -> String {
             counts.playlists,
             match report.missing.len() {
                 0 => String::new(),
-                missing => format!(" ({missing} of their entries are not in the library)"),
+                missing => format!(" ({missing} entries of playlists are not in the library)"),
             },
         );
     }
@@ -147,8 +147,8 @@ fn lines(report: &Report) -> String {
         );
     }
     out += &format!(
-        "times: walk the folder {:.3} s, read files {:.3} s, build the index {:.3} s; size of the \
-         index: {}{}\n",
+        "time to walk the folder: {:.3} s, to read files: {:.3} s, to build the index: {:.3} s; \
+         size of the index: {}{}\n",
         report.walk.as_secs_f64(),
         report.read.as_secs_f64(),
         report.build.as_secs_f64(),

@@ -67,7 +67,7 @@ pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
     }
     let keys = permissions::keys(config).map_err(|err| vec![err])?;
     let [first, ..] = &keys[..] else {
-        let what = "sign: there is no key";
+        let what = "sign: no key is configured";
         let hint = "openssl rand -hex 32 makes a key for images.signature_keys or --key";
         return Err(vec![Error::usage(what).hint(hint)]);
     };
@@ -117,12 +117,13 @@ fn sign_imgproxy(
     imgproxy: &Imgproxy,
 ) -> Result<String, Error> {
     if request.expires.is_some() {
-        let what = "--expires cannot be used with an imgproxy URL, whose options state its expiry";
+        let what = "--expires cannot be used with an imgproxy URL, whose expiry is one of its \
+                    options";
         return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options of the URL"));
     }
     let signed = imgproxy.sign(&parts.path).ok_or_else(|| {
         let what = "sign: the URL is an imgproxy URL, but imgproxy.keys has no key";
-        Error::usage(what).hint("openssl rand -hex 32 makes a key; run it again to make a salt")
+        Error::usage(what).hint("openssl rand -hex 32 makes a key, or a salt")
     })?;
     Ok(format!("{}{signed}", parts.origin))
 }

@@ -78,9 +78,10 @@ fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Erro
     let Damage { parts, bytes } = damage;
     let hint = match action {
         UserAction::List => {
-            "at the next change, the damaged file is renamed to journal.bad, and a new file is written without the damaged parts"
+            "at the next change of a user, the journal is renamed to journal.bad, and a new \
+             journal is written without the damaged parts"
         }
-        _ => "the damaged file is kept in the same folder, renamed to journal.bad",
+        _ => "the damaged journal is kept in the same folder, renamed to journal.bad",
     };
     (parts != 0).then(|| {
         let journal = folder.join("journal");

@@ -58,7 +58,7 @@ impl fmt::Display for Unread {
             Unread::NoServer => {
                 "no running server was found; give --pid or --data to name a server"
             }
-            Unread::TooLong => "the content is longer than this program reads",
+            Unread::TooLong => "the content is longer than Pelton reads",
             Unread::Malformed => "the content has an unknown format",
             Unread::Refused(status) => {
                 return write!(f, "the server refused the request with status {status}");

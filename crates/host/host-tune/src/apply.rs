@@ -89,13 +89,16 @@ fn require_free(state: &State, namespace: &Namespace) -> Result<(), Error> {
             "tune apply: the journal contains changes that were made in another network namespace, {}",
             state.namespace
         );
-        return Err(Error::usage(what)
-            .hint("use another --data, or run pelton tune revert in that network namespace"));
+        return Err(Error::usage(what).hint(
+            "use another --data, or run pelton tune revert in the network namespace of \
+             these changes",
+        ));
     }
     if state.is_unconfirmed() {
         let what = "tune apply: earlier changes are not confirmed yet";
         return Err(Error::usage(what).hint(
-            "run pelton tune confirm to keep these changes, or pelton tune revert to revert them",
+            "run pelton tune confirm to keep the earlier changes, or pelton tune revert to revert \
+             them",
         ));
     }
     Ok(())

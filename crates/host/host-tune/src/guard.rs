@@ -98,8 +98,8 @@ fn look(roots: &Roots, data: &Path, session: u32) -> Result<Look, Error> {
     }
     match outcome {
         outcome if outcome.is_worth_another_try() => Err(Error::host(format!(
-            "tune guard: {} changes were not reverted, \
-             or the journal could not record their revert",
+            "tune guard: {} changes were not reverted, or were reverted without a record in the \
+             journal",
             outcome.left
         ))),
         outcome if outcome.conflicts.is_empty() => Ok(Look::Ended(EXIT_OK)),
@@ -121,7 +121,11 @@ pub(crate) fn start(
     data: &Path,
     session: u32,
 ) -> Result<(UnixStream, u32), Error> {
-    let failed = |err: io::Error| Error::host(format!("tune apply: cannot start the guard: {err}"));
+    let failed = |err: io::Error| {
+        Error::host(format!(
+            "tune apply: cannot start the process that reverts unconfirmed changes: {err}"
+        ))
+    };
     let data = data.canonicalize().map_err(failed)?;
     let log = folder.guard_log().map_err(failed)?;
     // An earlier guard has nothing to wait for any more, and ends within its next look.
@@ -159,7 +163,11 @@ pub(crate) fn start(
 
 /// Returns whether a guard holds its log locked, and so waits for the deadline.
 pub(crate) fn is_guarded(folder: &Folder) -> Result<bool, Error> {
-    let failed = |err: io::Error| Error::host(format!("tune: cannot read guard.log: {err}"));
+    let failed = |err: io::Error| {
+        Error::host(format!(
+            "tune: cannot read guard.log, the log of tune guard: {err}"
+        ))
+    };
     let log = match folder.existing_guard_log() {
         Ok(log) => log,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(false),

@@ -181,7 +181,8 @@ fn failed(path: &Path, what: &str, err: impl std::fmt::Display) -> Error {
 
 fn damaged(path: &Path, what: &str) -> Error {
     Error::host(format!("tune: {}: {what}", path.display())).hint(
-        "if the host has restarted since pelton tune apply, the changes are gone: delete the file",
+        "if the host has restarted since pelton tune apply ran, its changes are gone: delete the \
+         journal",
     )
 }
 
@@ -217,7 +218,7 @@ impl Folder {
         folder.ok_or_else(|| {
             let path = data.join("tune");
             let what = format!("tune: another pelton tune is using {}", path.display());
-            Error::host(what).hint("wait until that command has ended")
+            Error::host(what).hint("wait until the other pelton tune has ended")
         })
     }
 
@@ -236,7 +237,7 @@ impl Folder {
             return Err(failed(
                 &path,
                 "open",
-                "the directory was removed in the meantime",
+                "the directory was removed while it was being opened",
             ));
         };
         let name = path.join("lock");
@@ -412,7 +413,7 @@ impl Journal {
         Err(match cut {
             Ok(_) => failure,
             Err(second) => failure.because(format!(
-                "an incomplete line stays at the end of the file: {second}"
+                "an incomplete line stays at the end of the journal: {second}"
             )),
         })
     }

@@ -44,10 +44,12 @@ impl Order {
         let namespace = self.present_namespace()?;
         if !namespace.is_of_host && self.accepted == Accepted::Host {
             let what = format!(
-                "tune: this is the network namespace {}, not that of the host: the process may be in a container",
+                "tune: this process is in the network namespace {}, not in that of the host: it \
+                 may be in a container",
                 namespace.name
             );
-            let hint = "run pelton tune on the host, or give --this-namespace to change only the settings of this namespace";
+            let hint = "run pelton tune on the host, or give --this-namespace to change only the \
+                        settings of the namespace of this process";
             return Err(Error::usage(what).hint(hint));
         }
         let is_own = host::is_sysfs_own(&self.roots);

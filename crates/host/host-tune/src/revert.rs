@@ -86,10 +86,11 @@ pub(crate) fn origin(state: &State, namespace: &Namespace) -> Origin {
 /// Returns the error for a journal of another network namespace.
 pub(crate) fn elsewhere(state: &State, namespace: &Namespace) -> Error {
     Error::usage(format!(
-        "tune: the changes were applied in the network namespace {}, but this is the namespace {}",
+        "tune: the changes were applied in the network namespace {}, but this process is in the \
+         namespace {}",
         state.namespace, namespace.name
     ))
-    .hint("run the command in that namespace")
+    .hint("run pelton tune in the network namespace of the changes")
 }
 
 /// Takes all changes of the journal back.

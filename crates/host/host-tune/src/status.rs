@@ -153,7 +153,8 @@ pub fn confirm(order: &Order) -> Result<usize, Error> {
     }
     if state.phase == Phase::Incomplete {
         let what = "tune confirm: pelton tune apply ended before it had made all its changes";
-        return Err(Error::usage(what).hint("pelton tune revert reverts the changes that it made"));
+        return Err(Error::usage(what)
+            .hint("pelton tune revert reverts the changes that pelton tune apply made"));
     }
     folder.append()?.write(&Record::Confirmed)?;
     Ok(state.open().count())

@@ -108,7 +108,7 @@ fn built_for() -> Fact<Vec<String>> {
         false => features.join(" "),
     };
     Fact::known(
-        "processor features that this program was compiled for",
+        "processor features that Pelton was compiled for",
         text,
         features,
     )

@@ -58,8 +58,8 @@ fn runs(proc: &Path, name: &str, deadline: Instant) -> Fact<bool> {
     });
     let source = format!("{}/*/comm", proc.display());
     fact(source, found, |runs| match runs {
-        true => format!("{name} runs"),
-        false => format!("{name} does not run"),
+        true => format!("{name} is running"),
+        false => format!("{name} is not running"),
     })
 }
 

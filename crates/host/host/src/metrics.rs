@@ -52,7 +52,8 @@ pub(crate) fn own(text: &str) -> Fact<Metrics> {
 /// Returns the counters as evidence for people.
 fn described(metrics: &Metrics) -> String {
     format!(
-        "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} sampled connections local",
+        "{} requests, {} system calls, {} connections, imbalance of the cores {:.2}; {} of {} \
+         sampled connections are on the processor of their packets",
         metrics.requests,
         metrics.system_calls,
         metrics.accepted,

@@ -144,7 +144,7 @@ fn described(all: &[Listener]) -> String {
             cpus => format!(", SO_INCOMING_CPU {}", cpus.join(" ")),
         };
         format!(
-            "{address}: {} sockets, {waiting} waiting, backlog {backlog}{cpus}",
+            "{address}: {} sockets, {waiting} connections waiting, backlog {backlog}{cpus}",
             own.count()
         )
     });

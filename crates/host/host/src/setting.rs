@@ -166,7 +166,7 @@ impl fmt::Display for SettingFault {
             SettingFault::Foreign => "pelton tune does not change this setting",
             SettingFault::Denied => "permission denied",
             SettingFault::ReadOnly => "read-only",
-            SettingFault::Absent => "does not exist here",
+            SettingFault::Absent => "does not exist on this host",
             SettingFault::Unsupported => "not supported by this kernel or driver",
             SettingFault::TimedOut => "the kernel did not reply in time",
             SettingFault::Malformed => "the content has an unknown format",

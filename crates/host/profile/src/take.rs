@@ -96,8 +96,8 @@ pub enum Error {
     NoProcess(u32),
     /// There are more threads than can be sampled.
     #[error(
-        "{threads} threads on {cpus} CPUs need more descriptors than the limit of open files allows, \
-         or more than the {} that a profile may use",
+        "sampling {threads} threads on {cpus} CPUs needs more file descriptors than the limit of open \
+         files allows, or more than {}, the maximum of a profile",
         EVENTS_MAX
     )]
     TooManyThreads {
@@ -132,7 +132,7 @@ impl Error {
                 ..
             } => Some(
                 "sysctl -w kernel.perf_event_paranoid=2 lets users sample their own programs; \
-                 the capability CAP_PERFMON does it for one program",
+                 the capability CAP_PERFMON lets one program do so",
             ),
             Error::Refused { .. } => Some(
                 "if the process belongs to another user, run the command as that user or as root; \

@@ -167,7 +167,7 @@ impl Head {
         }
         if self.pseudo[index].is_some() {
             return Err(malformed(
-                "the client sent a pseudo-header field that occurs twice",
+                "the client sent the same pseudo-header field twice",
             ));
         }
         self.pseudo[index] = Some(self.keep(&[], value));

@@ -47,14 +47,15 @@ impl Error {
             io::ErrorKind::AddrInUse => (
                 ErrorKind::AddressInUse,
                 Some(format!(
-                    "`ss -ltnp 'sport = :{port}'` shows the process that listens there; stop it or choose another port"
+                    "`ss -ltnp 'sport = :{port}'` shows the process that listens on this port; \
+                     stop the process or choose another port"
                 )),
             ),
             io::ErrorKind::PermissionDenied => (
                 ErrorKind::AddressRefused,
                 Some(
-                    "ports below net.ipv4.ip_unprivileged_port_start need CAP_NET_BIND_SERVICE; \
-                     grant it, or choose port 1024 or above"
+                    "ports below net.ipv4.ip_unprivileged_port_start need the capability \
+                     CAP_NET_BIND_SERVICE; grant the capability, or choose port 1024 or above"
                         .to_owned(),
                 ),
             ),

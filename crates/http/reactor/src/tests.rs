@@ -285,7 +285,7 @@ fn an_address_in_use_is_refused_even_to_the_same_user() {
     let reported = format!("{second}\nhint: {}", second.hint().expect("there is one"));
     expect![[r#"
         cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)
-        hint: `ss -ltnp 'sport = :PORT'` shows the process that listens there; stop it or choose another port"#]]
+        hint: `ss -ltnp 'sport = :PORT'` shows the process that listens on this port; stop the process or choose another port"#]]
     .assert_eq(&reported.replace(&port, "PORT"));
 }
 

@@ -389,7 +389,8 @@ fn allowed_fields(fields: Vec<Field>) -> Vec<Field> {
     let allowed = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();
         let Some(known) = known.filter(|known| !RESERVED_FIELDS.contains(&known.as_str())) else {
-            tracing::debug!(%name, "a field was removed from the response of a mount, because its name is invalid or reserved");
+            tracing::debug!(%name, "a header field was removed from a response, because its name \
+                                    is invalid or reserved");
             return None;
         };
         let is_same = known.as_str() == name;

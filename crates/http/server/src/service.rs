@@ -140,10 +140,12 @@ impl Service {
             }
         };
         let flights = Flights::start(converter, settings.flight);
-        let flights =
-            Arc::new(flights.map_err(refused("cannot start conversions with the data directory"))?);
-        let transcoder = Transcoder::start(&flights, settings.transcode)
-            .map_err(refused("cannot start transcodes with the data directory"))?;
+        let flights = Arc::new(flights.map_err(refused(
+            "cannot start the threads that convert pictures with the data directory",
+        ))?);
+        let transcoder = Transcoder::start(&flights, settings.transcode).map_err(refused(
+            "cannot start the transcoding of tracks with the data directory",
+        ))?;
         let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
         start_index(
@@ -151,7 +153,9 @@ impl Service {
             shared_index.as_ref(),
             &flights.converter().metrics,
         )
-        .map_err(refused("cannot start the index in the data directory"))?;
+        .map_err(refused(
+            "cannot load the index of variants from the data directory",
+        ))?;
         Ok(Arc::new(Service {
             settings,
             flights,

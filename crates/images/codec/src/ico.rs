@@ -46,7 +46,8 @@ fn decode_bmp(entry: &IcoEntry, picture: &[u8]) -> Result<Decoded, Error> {
     let decoder = IcoDecoder::new(Cursor::new(&file)).map_err(error)?;
     let (width_px, height_px) = decoder.dimensions();
     if Size::new(width_px, height_px) != entry.size || decoder.color_type() != ColorType::Rgba8 {
-        let detail = "ico: the size or colours of the picture differ from those in the directory";
+        let detail = "ico: the size or colours of the picture differ from those in the icon \
+                      directory";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     }
     let mut rgba = buffer::packed(entry.size, Layout::Rgba)?;

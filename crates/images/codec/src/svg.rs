@@ -114,9 +114,9 @@ fn text(bytes: &[u8]) -> Result<String, Error> {
         unpacked.extend_from_slice(bytes);
     }
     if SVG_BYTES_MAX < unpacked.len() as u64 {
-        return Err(too_large("the text is larger than the limit"));
+        return Err(too_large("the text of the SVG is larger than the limit"));
     }
-    String::from_utf8(unpacked).map_err(|_| undecodable("the text is not UTF-8"))
+    String::from_utf8(unpacked).map_err(|_| undecodable("the text of the SVG is not UTF-8"))
 }
 
 fn usvg_options() -> Options<'static> {

@@ -420,7 +420,8 @@ impl Converter {
         };
         if let Err(err) = self.quarantine.note(original, identity.size_bytes, &crash) {
             let path = path.as_path().display();
-            tracing::warn!(%path, %err, "an original crashed a cell, but the crash cannot be counted for the quarantine");
+            tracing::warn!(%path, %err, "an original crashed a sandbox, but the crash cannot be \
+                                         counted for the quarantine");
         }
     }
 

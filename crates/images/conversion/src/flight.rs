@@ -114,17 +114,19 @@ impl FlightStats {
         );
         text.gauge(
             "pelton_improvements_running",
-            "improvements in progress, also counted as conversions in progress",
+            "improvements (conversions at higher effort) in progress, also counted as conversions \
+             in progress",
             self.improvements_running,
         );
         text.gauge(
             "pelton_improvements_waiting",
-            "improvements that wait for an idle core",
+            "improvements (conversions at higher effort) that wait for an idle core",
             self.improving,
         );
         text.counter(
             "pelton_improvements_cancelled",
-            "improvements cancelled because a request needed their memory; they are queued again",
+            "improvements (conversions at higher effort) cancelled because a request needed their \
+             memory; they are queued again",
             self.cancelled,
         );
         text.gauge(

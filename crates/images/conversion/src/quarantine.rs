@@ -173,8 +173,8 @@ impl Quarantine {
             path,
             hash,
             cause = entry.cause,
-            "an original is in quarantine after {CRASHES_MAX} crashes: it is sent unconverted \
-             until `pelton quarantine lift` releases it"
+            "an original is in quarantine after {CRASHES_MAX} crashes: the server sends the \
+             original unconverted until `pelton quarantine lift` releases it"
         );
         let written = write_entry(&self.folder, entry);
         written
@@ -183,8 +183,8 @@ impl Quarantine {
                 tracing::warn!(
                     %folder,
                     %err,
-                    "the quarantine of an original cannot be written to the disk: it ends when \
-                     the server restarts"
+                    "the quarantine of an original cannot be written to the disk: the quarantine \
+                     ends when the server restarts"
                 );
             })
             .is_ok()

@@ -494,7 +494,8 @@ fn new_cancel() -> rustix::io::Result<Arc<OwnedFd>> {
 }
 
 fn log_refused_eventfd(err: &rustix::io::Errno) {
-    tracing::error!(%err, "cannot create an eventfd; background conversions wait until the host allows one");
+    tracing::error!(%err, "cannot create an eventfd; background conversions wait until the host \
+                           allows an eventfd");
 }
 
 impl State {

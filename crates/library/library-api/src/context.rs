@@ -79,7 +79,9 @@ impl Context {
         if let Err(err) = handed {
             // The stars and ratings stay with the former ids; the next index triggers another
             // attempt.
-            tracing::error!(%err, cause = %err.source, "cannot transfer stars and ratings from former ids to new ids; the next scan tries again");
+            tracing::error!(%err, cause = %err.source, "cannot transfer stars and ratings from \
+                                                        former ids of albums and artists to new \
+                                                        ids; the next scan tries again");
         }
     }
 

@@ -66,9 +66,9 @@ struct Held {
 
 /// Failure to read or write user data: a fault of the host.
 #[derive(Debug, Error)]
-#[error("cannot {doing} {}", .path.display())]
+#[error("{doing} {}", .path.display())]
 pub struct StoreError {
-    /// Operation that failed, as a verb phrase such as `append to`.
+    /// Text about the operation that failed, without the path, such as `cannot append to`.
     pub doing: &'static str,
     /// Path of the file or folder.
     pub path: PathBuf,

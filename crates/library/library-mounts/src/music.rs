@@ -34,7 +34,8 @@ impl Music {
         let players = Players::open(config, &indexer, &covers);
         let players = players.inspect_err(|err| {
             let cause = std::error::Error::source(err).map(ToString::to_string);
-            tracing::warn!(%err, cause, "cannot open the users' data: players get no responses");
+            tracing::warn!(%err, cause, "cannot open the users' data: requests of music players \
+                                         are not answered");
         });
         Ok(Music {
             players: players.ok(),

@@ -29,7 +29,8 @@ fn main() {
         match scan(&order, None, &Progress::default()) {
             Err(err) => println!("{err}"),
             Ok((_, report)) => println!(
-                "{} files, {} opened, {} reads, {} bytes; walk {:?}, read {:?}, build {:?}; {} threads, index {} bytes",
+                "{} files, of which {} were opened; {} reads of {} bytes in all; walking took \
+                 {:?}, reading {:?}, building the index {:?}; {} threads; the index has {} bytes",
                 report.files,
                 report.opened,
                 report.reads,

@@ -91,7 +91,11 @@ impl Covers {
         let mut found = Vec::new();
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
         listed.map_err(|err| {
-            ScanError::host("list the extracted covers in the folder", folder, err)
+            ScanError::host(
+                "cannot list the extracted covers in the folder",
+                folder,
+                err,
+            )
         })?;
         found.sort_unstable();
         let mut extracted = ExtractedFiles {

@@ -8,9 +8,9 @@ use thiserror::Error;
 pub enum ScanError {
     /// An operation of the host failed: the root of the library cannot be read, or the index cannot
     /// be read or written.
-    #[error("cannot {doing} {}", .path.display())]
+    #[error("{doing} {}", .path.display())]
     Host {
-        /// Operation that failed, as a verb and its object without the path, such as "read index".
+        /// Text about the operation that failed, without the path, such as "cannot read index".
         doing: &'static str,
         /// Path for which the operation failed.
         path: PathBuf,

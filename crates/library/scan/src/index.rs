@@ -104,7 +104,7 @@ pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
             }
         },
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(err) => Err(ScanError::host("read index", &path, err)),
+        Err(err) => Err(ScanError::host("cannot read index", &path, err)),
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, Scan
         locked.sync_all()?;
         Ok((Identity::of(&file.metadata()?), file))
     };
-    let failed = |err| ScanError::host("write index", &path, err);
+    let failed = |err| ScanError::host("cannot write index", &path, err);
     let (identity, file) = write().map_err(failed)?;
     let bytes = map(&file).unwrap_or_else(|| bytes.into());
     // The bytes are valid, so this fails only if the disk has damaged them.

@@ -13,7 +13,7 @@ use crate::ScanError;
 pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(root, flags, Mode::empty())
-        .map_err(|err| ScanError::host("open library", root, err))
+        .map_err(|err| ScanError::host("cannot open library", root, err))
 }
 
 /// Opens the file or folder at `path` inside `root` for reading, or `root` itself if `path` is

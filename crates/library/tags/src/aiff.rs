@@ -129,7 +129,7 @@ fn format(common: [u8; 18], coding: [u8; 4], media: &mut Media) -> Result<u64, E
         _ => 0,
     };
     if audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("the AIFF file states no sample rate"));
+        return Err(Error::malformed("the AIFF file has no sample rate"));
     }
     if !matches!(
         &coding,

@@ -28,7 +28,7 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
     media.audio.sample_rate_hz = word(&head, 56);
     media.audio.bits = 1;
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("the DSF file states no sample rate"));
+        return Err(Error::malformed("the DSF file has no sample rate"));
     }
     let long = |at: usize| u64::from(word(&head, at)) | u64::from(word(&head, at + 4)) << 32;
     let (tag, samples) = (long(20), long(64));
@@ -70,7 +70,7 @@ pub(crate) fn read_tta(
     media.audio.sample_rate_hz = word(&head, 10);
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed(
-            "the True Audio (TTA) file states no sample rate",
+            "the True Audio (TTA) file has no sample rate",
         ));
     }
     let samples = u64::from(word(&head, 14));

@@ -100,7 +100,7 @@ fn stream_info(
     media.audio.channels = (word >> 41 & 7) as u16 + 1;
     media.audio.bits = (word >> 36 & 31) as u8 + 1;
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("the FLAC file states no sample rate"));
+        return Err(Error::malformed("the FLAC file has no sample rate"));
     }
     media.audio_hash = AudioHash::of("flac", 0, &info);
     Ok(StreamInfo {

@@ -75,7 +75,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     };
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed(
-            "the Monkey's Audio file states no sample rate",
+            "the Monkey's Audio file has no sample rate",
         ));
     }
     let end = mpeg::tail(input, start, &mut media)?;
@@ -86,7 +86,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         media.audio.measure(count.samples(), end - start);
     } else {
         media.audio.exact = false;
-        media.issue("the header states more frames than fit into the file");
+        media.issue("the number of frames in the header is too large for the length of the file");
     }
     Ok(media)
 }

@@ -110,7 +110,7 @@ fn files_of_keys() {
     assert!(keys(&config).is_err(), "the file does not exist");
     for (text, expected) in [
         (format!("# old\n\n {KEY}:00 \n{KEY}00\n"), Ok(3)),
-        ("# none\n".to_owned(), Err("the file has no key")),
+        ("# none\n".to_owned(), Err("the file contains no key")),
         (
             format!("{KEY}\nsecret\n"),
             Err("line 2: a key has the form"),

@@ -39,7 +39,7 @@ fn variables_set_settings() {
             imgproxy.presets = sharp=sh:0.7|thumb=rs:fill:96:96/q:70  from IMGPROXY_PRESETS
             imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
             imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
-            Taken: IMGPROXY_QUALITY sets the quality of JPEG: other formats get the quality that looks the same
+            Taken: IMGPROXY_QUALITY sets the quality of JPEG: for other formats, Pelton selects the quality that looks the same
             NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always behaves as if this variable were true
             Unsupported: IMGPROXY_SECRET is not supported
             Unsupported: IMGPROXY_SOURCE_URL_QUERY_SEPARATOR is not supported
@@ -71,10 +71,10 @@ fn values_are_checked() {
             ("IMGPROXY_PATH_PREFIX", "pictures"),
         ],
         expect![[r#"
-            pelton: IMGPROXY_KEY: 2: the string does not consist of hexadecimal digits
+            pelton: IMGPROXY_KEY: 2: the string is empty or contains other characters than hexadecimal digits
             pelton: IMGPROXY_SIGNATURE_SIZE: expected a whole number from 1 to 32, found "33"
             pelton: IMGPROXY_PRESETS: b: watermark: watermarks are not supported
-            pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of strings without slashes
+            pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of strings, none of which is empty or contains a slash
             pelton: IMGPROXY_PATH_PREFIX: expected "off" or a path such as "/imgproxy", found "pictures"
         "#]],
     );

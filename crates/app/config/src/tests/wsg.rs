@@ -70,10 +70,10 @@ fn a_full_file() {
             queries = webp-server-go  from config.json:8
             img_map = /a/b=/srv/b,/a=/srv/a  from config.json:4
             limits.variants_bytes_max = 500MiB  from config.json:9
-            Taken: config.json:2: QUALITY requests lossless WebP and AVIF, as quality 100 does in Pelton too
+            Taken: config.json:2: QUALITY requests lossless WebP and AVIF; quality 100 has the same meaning in Pelton
             NoEffect: config.json:3: METADATA_PATH has no effect: Pelton writes no metadata files
             NoEffect: config.json:3: REMOTE_RAW_PATH has no effect: remote sources are not supported yet
-            NoEffect: config.json:4: IMG_MAP skips the prefix "photos", as in WebP Server Go, because it does not begin with a slash
+            NoEffect: config.json:4: IMG_MAP has no effect for the prefix "photos", as in WebP Server Go, because the prefix does not begin with a slash
             Unsupported: config.json:6: ENABLE_JXL requests jxl, but JPEG XL output is not supported yet
             Unsupported: config.json:7: STRIP_METADATA false is not supported: conversions always remove EXIF and XMP, but preserve the colours
             Unsupported: config.json:8: EXTRA_PARAMS_CROP_INTERESTING is not supported yet: a crop always keeps the centre of the picture
@@ -255,7 +255,7 @@ fn variables() {
             NoEffect: WEBP_MAX_CACHE has no effect: WebP Server Go has no such variable
             Taken: WEBP_EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
             NoEffect: WEBP_IMG_MAP has no effect, as in WebP Server Go
-            NoEffect: WEBP_ENABLE_EXTRA_PARAMS has no effect: it is neither "true" nor "false"
+            NoEffect: WEBP_ENABLE_EXTRA_PARAMS has no effect: the value is neither "true" nor "false"
             NoEffect: WEBP_READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: WEBP_CONCURRENCY has no effect, as in WebP Server Go
             NoEffect: WEBP_DISABLE_KEEPALIVE has no effect, as in WebP Server Go

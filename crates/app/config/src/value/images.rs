@@ -165,7 +165,7 @@ pub(super) fn named_texts(raw: &Raw) -> Result<Vec<(String, String)>, Wrong> {
     pairs.sort();
     match pairs.windows(2).find(|two| two[0].0 == two[1].0) {
         Some(two) => Err(Wrong::Because(format!(
-            "{}: this name is given more than once",
+            "{}: the same name is given more than once",
             two[0].0
         ))),
         None => Ok(pairs),

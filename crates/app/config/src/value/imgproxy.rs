@@ -59,7 +59,12 @@ impl Value for HexSecrets {
         let read = |(row, element): (usize, &Raw)| {
             let bytes = element.text().and_then(|text| hex::decode(text).ok());
             let bytes = bytes.filter(|bytes| !bytes.is_empty());
-            bytes.ok_or_else(|| unfit(row, &"the string does not consist of hexadecimal digits"))
+            bytes.ok_or_else(|| {
+                unfit(
+                    row,
+                    &"the string is empty or contains other characters than hexadecimal digits",
+                )
+            })
         };
         let secrets = elements.iter().enumerate().map(read);
         secrets.collect::<Result<_, _>>().map(HexSecrets)
@@ -88,7 +93,11 @@ impl Value for TrustedSignatures {
         });
         let is_segment = |text: &String| !text.is_empty() && !text.contains('/');
         let texts = texts.filter(|texts| texts.iter().all(is_segment));
-        let unfit = || Wrong::Because("expected a list of strings without slashes".to_owned());
+        let unfit = || {
+            Wrong::Because(
+                "expected a list of strings, none of which is empty or contains a slash".to_owned(),
+            )
+        };
         texts.map(TrustedSignatures).ok_or_else(unfit)
     }
 

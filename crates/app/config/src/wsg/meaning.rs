@@ -135,7 +135,7 @@ impl Taken {
         match (&entry.raw, truth) {
             (_, Some(_)) => {}
             (Raw::Word(_), None) => {
-                let text = "has no effect: it is neither \"true\" nor \"false\"";
+                let text = "has no effect: the value is neither \"true\" nor \"false\"";
                 self.note(NoteKind::NoEffect, entry, text);
             }
             (_, None) => self.refuse(entry, "true or false"),
@@ -275,7 +275,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
-        let text = "requests lossless WebP and AVIF, as quality 100 does in Pelton too";
+        let text = "requests lossless WebP and AVIF; quality 100 has the same meaning in Pelton";
         taken.note(NoteKind::Taken, &entry, text);
     }
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
@@ -328,8 +328,8 @@ fn img_map(entry: Entry, taken: &mut Taken) {
     };
     for (prefix, _) in skipped {
         let text = format!(
-            "skips the prefix {prefix:?}, as in WebP Server Go, because it does not begin with a \
-             slash"
+            "has no effect for the prefix {prefix:?}, as in WebP Server Go, because the prefix \
+             does not begin with a slash"
         );
         taken.note(NoteKind::NoEffect, &entry, &text);
     }

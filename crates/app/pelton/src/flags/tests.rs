@@ -213,7 +213,7 @@ fn convert() {
     check_convert(
         "a.jpg b.png --to jpg",
         expect![[r#"
-        pelton: a.jpg: a conversion would overwrite this input
+        pelton: a.jpg: this input would be overwritten by the result of a conversion
         hint:   choose another folder with --out
         by ""
     "#]],
@@ -346,14 +346,14 @@ fn settings_of_other_commands_are_refused() {
         "pelton scan photos --listen :80",
         expect![[r#"
         pelton: unexpected argument '--listen' found
-        hint:   this command does not use the setting listen, so only the configuration file and PELTON_ variables may contain it
+        hint:   this command does not use the setting listen, which may be set only in the configuration file or by a variable
     "#]],
     );
     check_line(
         "pelton user list --cell-backend kvm",
         expect![[r#"
         pelton: unexpected argument '--cell-backend' found
-        hint:   this command does not use the setting cell.backend, so only the configuration file and PELTON_ variables may contain it
+        hint:   this command does not use the setting cell.backend, which may be set only in the configuration file or by a variable
     "#]],
     );
     check_line(
@@ -770,25 +770,25 @@ fn flags_of_webp_server_go_lead_to_their_replacement() {
     expect![[r#"
         pelton -config config.json
         pelton: unexpected argument '-c' found
-        hint:   -config of WebP Server Go corresponds to pelton serve --config FILE
+        hint:   the flag -config of WebP Server Go corresponds to pelton serve --config FILE
         pelton --config config.json
         pelton: unexpected argument '--config' found
-        hint:   -config of WebP Server Go corresponds to pelton serve --config FILE
+        hint:   the flag -config of WebP Server Go corresponds to pelton serve --config FILE
         pelton -config=config.json -prefetch -jobs 4
         pelton: unexpected argument '-c' found
-        hint:   -config of WebP Server Go corresponds to pelton serve --config FILE
+        hint:   the flag -config of WebP Server Go corresponds to pelton serve --config FILE
         pelton -prefetch
         pelton: unexpected argument '-p' found
-        hint:   -prefetch of WebP Server Go corresponds to pelton prefetch ROOT
+        hint:   the flag -prefetch of WebP Server Go corresponds to pelton prefetch ROOT
         pelton --prefetch
         pelton: unexpected argument '--prefetch' found
-        hint:   -prefetch of WebP Server Go corresponds to pelton prefetch ROOT
+        hint:   the flag -prefetch of WebP Server Go corresponds to pelton prefetch ROOT
         pelton serve -dump-config
         pelton: unexpected argument '-d' found
-        hint:   -dump-config of WebP Server Go corresponds to pelton check, which lists every key with its value
+        hint:   the flag -dump-config of WebP Server Go corresponds to pelton check, which lists every key with its value
         pelton -dump-systemd
         pelton: unexpected argument '-d' found
-        hint:   -dump-systemd of WebP Server Go corresponds to dist/pelton.service in the source tree, a systemd unit to install
+        hint:   the flag -dump-systemd of WebP Server Go corresponds to dist/pelton.service in the source tree, a systemd unit to install
         pelton serve --config config.json --lisen :80
         pelton: unexpected argument '--lisen' found
         hint:   a similar argument exists: '--listen'

@@ -830,7 +830,8 @@ fn of_wsg(words: &[OsString]) -> Option<String> {
         };
         let name = name.split_once('=').map_or(name, |(name, _)| name);
         let known = OF_WSG.iter().find(|(known, _)| *known == name && !is_ours);
-        known.map(|(name, same)| format!("-{name} of WebP Server Go corresponds to {same}"))
+        known
+            .map(|(name, same)| format!("the flag -{name} of WebP Server Go corresponds to {same}"))
     };
     words.iter().enumerate().skip(1).find_map(same)
 }
@@ -851,8 +852,8 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
     let is_before_command = tip.is_some_and(|tip| tip.ends_with(" exists"));
     match inapplicable_setting(err).filter(|_| !is_before_command) {
         Some(name) => error.hint(format!(
-            "this command does not use the setting {name}, so only the configuration file and \
-             PELTON_ variables may contain it"
+            "this command does not use the setting {name}, which may be set only in the \
+             configuration file or by a variable"
         )),
         None => error.hint(tip.unwrap_or(HELP)),
     }

@@ -436,8 +436,7 @@ fn only_admins_have_everything_scanned() {
 /// login.
 #[test]
 fn open_access_is_logged_if_other_machines_can_reach_it() {
-    const MESSAGE: &str = "everyone who can reach this address can read the listed parts without a login: \
-                           set require_login, admin_listen or admin_token_file to protect them";
+    const MESSAGE: &str = "everyone who can reach the server can read some of its parts without a login: set require_login, admin_listen or admin_token_file to protect them";
     let home = home();
     let beyond = |flags: &[&str]| {
         let mut command = pelton(&home, ["serve", "library", "--listen", "0.0.0.0:0"]);

@@ -381,7 +381,7 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
     let printed: Vec<&str> = stdout.lines().collect();
     assert_eq!(
         printed[0],
-        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 of their entries are not in the library)"
+        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 entries of playlists are not in the library)"
     );
     let opened =
         "4 files: 0 unchanged, 0 moved, 4 read, 0 removed, 1 unreadable, 0 links not followed";
@@ -480,7 +480,7 @@ fn two_servers_do_not_share_a_port() {
         stderr,
         format!(
             "pelton: cannot listen on {address}: Address already in use (os error 98)\n\
-             hint:   `ss -ltnp 'sport = :{port}'` shows the process that listens there; stop it or choose another port\n"
+             hint:   `ss -ltnp 'sport = :{port}'` shows the process that listens on this port; stop the process or choose another port\n"
         )
     );
     assert_eq!(server.get("/p.jpg").status, 200);

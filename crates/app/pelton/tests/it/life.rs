@@ -171,7 +171,8 @@ fn a_changed_configuration_holds_for_the_next_request() {
     );
     signal(server.pid(), Signal::HUP);
     server.logged("INFO", "configuration reloaded");
-    let message = "these settings need a restart; SIGUSR2 restarts without downtime";
+    let message =
+        "some changed settings need a restart; SIGUSR2 restarts the server without downtime";
     assert_eq!(server.logged("WARN", message), 1);
     assert_eq!(server.event("WARN", message)["kept"], "cores tls.listen");
     // An open connection gets one more response under the old configuration, and is then closed.

@@ -23,7 +23,7 @@ fn assert_refused(home: &Home, pid: u32) {
     let data = home.data();
     let expected = format!(
         "pelton: serve: data directory: {} is in use by process {pid} pelton serve\n\
-         hint:   give each server a directory of its own, or end that process\n",
+         hint:   give each server a directory of its own, or end the process that uses this directory\n",
         data.display()
     );
     assert_eq!(stderr(&refused), expected);

@@ -515,7 +515,7 @@ fn pelton_sign_signs_and_verifies() {
             1,
             "the URL has no signature",
         ),
-        (&["/a.jpg"], 2, "there is no key"),
+        (&["/a.jpg"], 2, "no key is configured"),
         (
             &["a.jpg", "--key", KEY],
             2,

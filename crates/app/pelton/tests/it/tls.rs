@@ -402,7 +402,7 @@ fn unusable_certificates_are_reported_before_serving() {
         )
     };
     expect![[r#"
-        pelton: tls: 1 certificates, but 0 keys
+        pelton: tls: 1 certificates are configured, but 0 keys
         hint:   give --tls-cert and --tls-key the same number of files, in the same order
         2
     "#]]

@@ -209,7 +209,7 @@ fn confirmed_changes_stay_until_revert_takes_every_value_back() {
     assert_eq!(code, 2);
     expect![[r#"
         pelton: tune apply: earlier changes are not confirmed yet
-        hint:   run pelton tune confirm to keep these changes, or pelton tune revert to revert them
+        hint:   run pelton tune confirm to keep the earlier changes, or pelton tune revert to revert them
     "#]]
     .assert_eq(&err);
     assert_eq!(space.tune(&["confirm"]).0, 0);
@@ -492,7 +492,7 @@ fn an_interface_that_is_gone_is_given_up_by_force() {
     space.shell("ip link del veth0");
     let (code, _, err) = space.tune(&["revert"]);
     assert_eq!(code, 1);
-    assert!(err.contains(": does not exist here; "), "{err}");
+    assert!(err.contains(": does not exist on this host; "), "{err}");
     assert!(
         err.ends_with(
             "\nhint:   pelton tune revert --force skips this setting and reverts the others\n"
@@ -656,7 +656,7 @@ fn another_namespace_than_the_hosts_is_refused() {
     let before = space.snapshot();
     let (code, _, err) = space.tune(&["apply"]);
     assert_eq!(code, 2);
-    assert!(err.ends_with(", not that of the host: the process may be in a container\nhint:   run pelton tune on the host, or give --this-namespace to change only the settings of this namespace\n"), "{err}");
+    assert!(err.ends_with(", not in that of the host: it may be in a container\nhint:   run pelton tune on the host, or give --this-namespace to change only the settings of the namespace of this process\n"), "{err}");
     // Without a mount of its own, /sys shows the interfaces of the host.
     let user: &[&str] = match space.is_root {
         true => &[],

@@ -34,7 +34,10 @@ fn no_result_replaces_an_input_or_another_result() {
         refused(&["x/a.png", "y/a.png"], Some("out"))
             .contains("x/a.png and y/a.png would both become out/a.jpg")
     );
-    assert!(refused(&["a.jpg"], None).contains("a.jpg: a conversion would overwrite this input"));
+    assert!(
+        refused(&["a.jpg"], None)
+            .contains("a.jpg: this input would be overwritten by the result of a conversion")
+    );
     assert!(refused(&["b.png", "b.jpg"], None).contains("would both become b.jpg"));
 }
 
@@ -62,7 +65,7 @@ fn files_are_compared_and_not_only_paths() {
     let replaced = |pairs| {
         let text = refused(pairs).expect_err("a picture would be lost");
         assert!(
-            text.contains("a conversion would overwrite an input"),
+            text.contains("this result of a conversion would overwrite an input"),
             "{text}"
         );
     };

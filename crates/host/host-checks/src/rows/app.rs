@@ -16,8 +16,8 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.threads",
         title: "one server thread (core) per usable processor",
         class: Class::Process,
-        gain: "step 1 of the libreactor article: +55 % requests/s, of which using all processors gave 25 to 27 %",
-        sizes: "all sizes",
+        gain: "step 1 of the libreactor article: +55 % requests/s; the use of all processors contributed 25 to 27 % to this gain",
+        sizes: "responses of all sizes",
         risk: "picture conversions compete with the server's threads for the processors",
         change: "restart the server without taskset or AllowedCPUs=, or give its control group a whole number of processors in cpu.max",
         undo: "restore the previous list of allowed processors and the previous cpu.max",
@@ -31,14 +31,14 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes; the slowest responses gain most",
         risk: "other services of the host get less processor time",
         change: "raise cpu.max of the control group, CPUQuota= of the service, or the container's --cpus",
-        undo: "restore the previous quota",
+        undo: "restore the previous CPU quota",
         judge: throttled,
     },
     Check {
         id: "app.pin",
         title: "server threads (cores) pinned to processors",
         class: Class::Process,
-        gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core",
+        gain: "part of the +38 % requests/s of step 5 of the libreactor article, because each connection stays on one core",
         sizes: SMALL,
         risk: "none, because the server itself pins its threads to processors",
         change: "start the server on processors of which no two are hardware threads of the same physical core",
@@ -58,13 +58,13 @@ pub(super) const ROWS: &[Check] = &[
     },
     Check {
         id: "app.codegen",
-        title: "processor features that the program is compiled for",
+        title: "processor features that Pelton is compiled for",
         class: Class::Process,
         gain: "step 1 of the libreactor article: -O3 and -march=native each gave 5 to 10 % more requests/s",
         sizes: "small responses; picture conversions do not gain, because they choose their instructions at run time",
-        risk: "a program compiled for x86-64-v3 does not start on older processors",
-        change: "build with RUSTFLAGS='-C target-cpu=x86-64-v3'",
-        undo: "build the server again without this flag in RUSTFLAGS",
+        risk: "if Pelton is compiled for x86-64-v3, it does not start on older processors",
+        change: "build Pelton with RUSTFLAGS='-C target-cpu=x86-64-v3'",
+        undo: "build Pelton again without target-cpu in RUSTFLAGS",
         judge: code_generation,
     },
 ];
@@ -198,8 +198,8 @@ fn system_calls(facts: &Facts) -> Judged {
 fn code_generation(facts: &Facts) -> Judged {
     let features = facts.built_for.get()?;
     let judgement = match features.iter().any(|feature| feature == "avx2") {
-        true => fine("the program is compiled for x86-64-v3 or newer"),
-        false => tradeoff("the program is compiled to run on every processor of its architecture"),
+        true => fine("Pelton is compiled for x86-64-v3 or newer"),
+        false => tradeoff("Pelton is compiled to run on every processor of this architecture"),
     };
     Ok(judgement.seen(&facts.built_for))
 }

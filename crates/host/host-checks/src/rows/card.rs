@@ -32,8 +32,8 @@ pub(super) const ROWS: &[Check] = &[
         gain: "the libreactor article gives no figure for the ring size; a larger ring prevents drops in bursts",
         sizes: "responses of all sizes, if the network card drops packets",
         risk: "the network card restarts; larger rings use more of the processor's cache",
-        change: "ethtool -G IF rx N",
-        undo: "ethtool -G IF rx N, where N is the previous size",
+        change: "ethtool -G IF rx N, where N is the new number of packets in the ring",
+        undo: "ethtool -G IF rx N, where N is the previous number of packets in the ring",
         judge: |facts| each(facts, rings),
     },
     Check {
@@ -62,11 +62,11 @@ pub(super) const ROWS: &[Check] = &[
         id: "poll.irqsuspend",
         title: "deferral of the network card's interrupts while packets are polled",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting; newer kernels use it in place of the busy polling in step 6 of the article",
+        gain: "the libreactor article gives no figure for deferred interrupts, which newer kernels use in place of the busy polling in step 6 of the article",
         sizes: SMALL,
         risk: "without busy polling, a received packet waits until the timer gro_flush_timeout expires",
         change: "echo 0 > /sys/class/net/IF/napi_defer_hard_irqs; echo 0 > /sys/class/net/IF/gro_flush_timeout",
-        undo: "write the previous values to both files",
+        undo: "write the previous values to napi_defer_hard_irqs and gro_flush_timeout",
         judge: |facts| each(facts, deferral),
     },
     Check {
@@ -179,7 +179,7 @@ fn epoll_polling(facts: &Facts) -> Judged {
             "the kernel supports busy polling, but the connections have no SO_INCOMING_NAPI_ID".to_owned()
         }
         (true, _) => {
-            "the kernel supports busy polling; without an open connection, it is unknown if the network card does"
+            "the kernel supports busy polling; whether the network card supports it, too, is known only while a connection is open"
                 .to_owned()
         }
     };
@@ -204,7 +204,7 @@ fn deferral(facts: &Facts, interface: &Interface) -> Judged {
                 }
             };
             tradeoff(format!(
-                "interrupts are deferred {rounds} times for {ns} ns{since}"
+                "interrupts are deferred up to {rounds} times, for {ns} ns each{since}"
             ))
         }
     };

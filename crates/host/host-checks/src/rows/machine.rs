@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "cpu.freq",
         title: "frequency of the processors",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for the frequency, because its machine ran at a fixed frequency",
+        gain: "the libreactor article gives no figure for the frequency, because the machine in the article ran at a fixed frequency",
         sizes: "responses of all sizes at low and medium load; the gain is lower latency",
         risk: "the processors use more energy and become hotter",
         change: "cpupower frequency-set -g performance",
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes; small responses gain most",
         risk: "if the machine's tsc is unstable, the time of the host becomes wrong; the kernel's log reports an unstable tsc",
         change: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        undo: "write the previous clock source to the same file",
+        undo: "write the previous clock source to current_clocksource",
         judge: clock,
     },
     Check {
@@ -57,8 +57,8 @@ pub(super) const ROWS: &[Check] = &[
         id: "kernel.version",
         title: "kernel version, for the features that the server uses",
         class: Class::Boot,
-        gain: "depends on the feature: the row of each feature states its gain",
-        sizes: "depends on the feature: the row of each feature states for which responses it helps",
+        gain: "depends on the feature: see the gain in the row of each feature",
+        sizes: "depends on the feature: the row of each feature says which responses gain",
         risk: "a newer kernel may require an upgrade of the operating system",
         change: "install a newer kernel of your distribution and restart the host",
         undo: "restart the host with the previous kernel",
@@ -104,7 +104,7 @@ fn clock(facts: &Facts) -> Judged {
             "the clock source kvm-clock is read without a system call, but is slower than tsc",
         ),
         name => problem(format!(
-            "{name}: with this clock source, every reading of the time needs a system call"
+            "with the clock source {name}, every reading of the time needs a system call"
         )),
     };
     Ok(judgement.seen(found))
@@ -118,7 +118,7 @@ fn huge_pages(facts: &Facts) -> Judged {
     let judgement = match found.get()?.as_str() {
         "never" => gain("huge pages are off: sandboxes get new memory in pages of 4 KB"),
         mode => fine(format!(
-            "{mode}: with this setting, sandboxes get huge pages"
+            "the mode of huge pages is {mode}: sandboxes get huge pages"
         )),
     };
     Ok(judgement.seen(found))

@@ -17,8 +17,8 @@ pub(super) const ROWS: &[Check] = &[
         gain: "step 7 of the libreactor article: +6 % requests/s without the packet socket of a DHCP client",
         sizes: SMALL,
         risk: "if a DHCP client cannot read packets, the host may lose its address",
-        change: "stop the process that the row names, or replace it, for example dhclient by a static address",
-        undo: "start the process again",
+        change: "stop the process that opened the packet socket, or replace it, for example dhclient by a static address",
+        undo: "start the stopped process again",
         judge: taps,
     },
     Check {
@@ -28,8 +28,8 @@ pub(super) const ROWS: &[Check] = &[
         gain: "the libreactor article gives no figure for BPF programs",
         sizes: SMALL,
         risk: "BPF programs usually belong to a firewall, a load balancer or a container network",
-        change: "list the programs with bpftool net, and remove only programs that you installed",
-        undo: "attach the removed program again",
+        change: "list the BPF programs with bpftool net, and remove only those that you installed",
+        undo: "attach the removed BPF program again",
         judge: |facts| each(facts, programs),
     },
     Check {

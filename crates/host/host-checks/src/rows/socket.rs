@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.reuseport",
         title: "one listening socket per server thread (core)",
         class: Class::Process,
-        gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core",
+        gain: "part of the +38 % requests/s of step 5 of the libreactor article, because each connection stays on one core",
         sizes: "responses of all sizes, if the server has many connections",
         risk: "none, because the server opens the sockets itself",
         change: "restart the server; if a service manager passes the sockets, let it pass one socket per core",
@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.incoming_cpu",
         title: "connections served on the processor that receives their packets",
         class: Class::Process,
-        gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core",
+        gain: "part of the +38 % requests/s of step 5 of the libreactor article, because each connection stays on one core",
         sizes: SMALL,
         risk: "if one processor receives all packets, one core gets all connections; steering = \"auto\" detects this",
         change: "steering = \"auto\"",
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.cbpf",
         title: "BPF program that chooses the core of a connection",
         class: Class::Process,
-        gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core; on kernels before 6.2, the program chooses cores as SO_INCOMING_CPU does on newer kernels",
+        gain: "part of the +38 % requests/s of step 5 of the libreactor article, because each connection stays on one core; on kernels before 6.2, the BPF program chooses the same core as SO_INCOMING_CPU on newer kernels",
         sizes: SMALL,
         risk: "if a proxy opens all its connections on one processor, one core gets all the load",
         change: "steering = \"cbpf\", if the kernel is older than 6.2 and the network card spreads packets over all processors",
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Check] = &[
         title: "connections spread evenly over the cores",
         class: Class::Process,
         gain: "the libreactor article gives no figure for the balance of connections; on a server with four cores, a core that has half of all connections halves the throughput",
-        sizes: "all sizes",
+        sizes: "responses of all sizes",
         risk: "fewer connections are served on the processor that receives their packets",
         change: "steering = \"auto\"; if clients are few, let the proxy open more connections",
         undo: "set steering to its previous mode",
@@ -106,7 +106,8 @@ fn incoming_cpu(facts: &Facts) -> Judged {
         return Ok(not_applicable("the server has one core").seen(&facts.server.metrics));
     }
     if located < LOCATED_MIN {
-        let state = format!("{mode}; only {located} of them were sampled, too few for a judgement");
+        let state =
+            format!("{mode}; only {located} connections were sampled, too few for a judgement");
         return Ok(not_applicable(state)
             .seen(&facts.server.metrics)
             .seen(&facts.server.listeners));
@@ -138,7 +139,7 @@ fn cbpf(facts: &Facts) -> Judged {
         )),
         None => {
             return Err(metrics(facts)
-                .expect_err("the function metrics fails if the facts have no metrics"));
+                .expect_err("`metrics` returns an error if the facts contain no metrics"));
         }
     };
     Ok(judgement

@@ -4,7 +4,7 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, processors, tradeoff};
 use crate::{Cpus, Facts, Interface, Unread};
 
-const STEP: &str = "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core";
+const STEP: &str = "part of the +38 % requests/s of step 5 of the libreactor article, because each connection stays on one core";
 
 pub(super) const ROWS: &[Check] = &[
     Check {
@@ -14,8 +14,8 @@ pub(super) const ROWS: &[Check] = &[
         gain: STEP,
         sizes: SMALL,
         risk: "a wrong list of processors makes one processor the bottleneck; irqbalance may overwrite the lists",
-        change: "echo CPU > /proc/irq/N/smp_affinity_list, one processor per interrupt",
-        undo: "write the previous list to the same file",
+        change: "echo CPU > /proc/irq/N/smp_affinity_list for each interrupt N, with a different processor for each",
+        undo: "write the previous list of processors to /proc/irq/N/smp_affinity_list",
         judge: |facts| each(facts, interrupts),
     },
     Check {
@@ -25,8 +25,8 @@ pub(super) const ROWS: &[Check] = &[
         gain: STEP,
         sizes: SMALL,
         risk: "the network card restarts: connections pause, and a remote login may hang for seconds",
-        change: "ethtool -L IF combined N",
-        undo: "ethtool -L IF combined N, where N is the previous number",
+        change: "ethtool -L IF combined N, where N is the number of processors",
+        undo: "ethtool -L IF combined N, where N is the previous number of queues",
         judge: |facts| each(facts, channels),
     },
     Check {
@@ -37,14 +37,14 @@ pub(super) const ROWS: &[Check] = &[
         sizes: SMALL,
         risk: "the risk is low: a processor without an assigned queue sends through any queue",
         change: "echo MASK > /sys/class/net/IF/queues/tx-N/xps_cpus",
-        undo: "write the previous mask to the same file",
+        undo: "write the previous mask to xps_cpus",
         judge: |facts| each(facts, transmit),
     },
     Check {
         id: "nic.rps_rfs",
         title: "received packets spread over the processors by software",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting, because its network card had a queue per processor; only this setting can spread the packets of a single queue",
+        gain: "the libreactor article gives no figure for receive packet steering (RPS), because the network card in the article had a queue per processor; only RPS can spread the packets of a single queue",
         sizes: "responses of all sizes, if one processor is busy with packets while others are idle",
         risk: "each batch of packets costs an interrupt between processors, which is a loss if the receiving processor is not busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.threaded",
         title: "kernel threads that process received packets",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting; with it, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
+        gain: "the libreactor article gives no figure for these kernel threads; with them, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -64,12 +64,12 @@ pub(super) const ROWS: &[Check] = &[
     },
     Check {
         id: "mem.numa",
-        title: "memory node (NUMA) of the network card and of the server",
+        title: "NUMA node of the network card and of the server",
         class: Class::Process,
-        gain: "the libreactor article gives no figure for memory nodes, because its machine had only one",
-        sizes: "large responses on machines with several memory nodes",
-        risk: "the processors of the other nodes stay unused",
-        change: "start the server with numactl --cpunodebind=NODE --membind=NODE, where NODE is the memory node of the network card",
+        gain: "the libreactor article gives no figure for NUMA nodes, because the machine in the article had only one",
+        sizes: "large responses on machines with several NUMA nodes",
+        risk: "the processors of the other NUMA nodes stay unused",
+        change: "start the server with numactl --cpunodebind=NODE --membind=NODE, where NODE is the NUMA node of the network card",
         undo: "start the server without numactl",
         judge: node,
     },
@@ -204,26 +204,24 @@ fn threaded(facts: &Facts, interface: &Interface) -> Judged {
     let judgement = match (*found.get()?, processors(facts)?) {
         (true, _) => fine("kernel threads process received packets"),
         (false, 1) => not_applicable("the server can use only one processor"),
-        (false, _) => {
-            tradeoff("the processor of the sender also processes the packets of the receiver")
-        }
+        (false, _) => tradeoff("received packets are processed on the processor that sent them"),
     };
     Ok(judgement.seen(found))
 }
 
 fn node(facts: &Facts) -> Judged {
     if facts.memory.nodes.value == Err(Unread::Absent) {
-        let state = "the kernel has no support for several memory nodes";
+        let state = "the kernel does not support several NUMA nodes";
         return Ok(not_applicable(state).seen(&facts.memory.nodes));
     }
     let nodes = facts.memory.nodes.get()?;
     if nodes.len() < 2 {
-        return Ok(not_applicable("the machine has one memory node").seen(&facts.memory.nodes));
+        return Ok(not_applicable("the machine has one NUMA node").seen(&facts.memory.nodes));
     }
     each(facts, |facts, interface| {
         let found = &interface.node;
         let Ok(number) = usize::try_from(*found.get()?) else {
-            return Ok(not_applicable("the interface belongs to no memory node").seen(found));
+            return Ok(not_applicable("the interface belongs to no NUMA node").seen(found));
         };
         let nodes = facts.memory.nodes.get()?;
         let allowed = facts.process.allowed.get()?;
@@ -232,12 +230,12 @@ fn node(facts: &Facts) -> Judged {
             .map(|near| allowed.iter().filter(|cpu| !near.has(*cpu)).count());
         let judgement = match beyond {
             Some(0) => fine(format!(
-                "the network card and all processors of the server are on memory node {number}"
+                "the network card and all processors of the server are on NUMA node {number}"
             )),
             Some(far) => tradeoff(format!(
-                "{far} processors of the server are not on memory node {number}, to which the network card belongs"
+                "{far} processors of the server are not on NUMA node {number}, to which the network card belongs"
             )),
-            None => not_applicable(format!("memory node {number} has no processors")),
+            None => not_applicable(format!("NUMA node {number} has no processors")),
         };
         Ok(judgement.seen(found).seen(&facts.process.allowed))
     })

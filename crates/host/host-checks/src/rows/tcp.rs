@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes, in bursts of new connections",
         risk: "longer backlogs hold more memory during an attack",
         change: "sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server",
-        undo: "set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w, then restart the server",
+        undo: "set somaxconn and tcp_max_syn_backlog to their previous values with sysctl -w, then restart the server",
         judge: backlog,
     },
     Check {
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Check] = &[
         gain: "step 9 of the libreactor article: reno in place of cubic, GRO off and fixed moderation of interrupts gained 4 % together",
         sizes: "reno helps small responses in a local network only; BBR without the queueing discipline fq costs a timer per burst of packets, for responses of every size",
         risk: "cubic is slower than BBR on paths that lose packets",
-        change: "sysctl -w net.ipv4.tcp_congestion_control=cubic; or keep bbr with tc qdisc replace dev IF root fq",
+        change: "sysctl -w net.ipv4.tcp_congestion_control=cubic; to keep bbr instead, tc qdisc replace dev IF root fq",
         undo: "set net.ipv4.tcp_congestion_control to its previous value",
         judge: congestion_control,
     },
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "tcp.media",
         title: "TCP settings for sending pictures over long distances",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for these settings",
+        gain: "the libreactor article gives no figure for tcp_slow_start_after_idle and tcp_wmem",
         sizes: "responses of 50 KB and more over the internet: the next picture of a page is sent at full speed",
         risk: "after a pause, a burst may be sent over a path that has become slower",
         change: "sysctl -w net.ipv4.tcp_slow_start_after_idle=0 net.ipv4.tcp_wmem='4096 16384 4194304'",
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "tcp.migrate",
         title: "handshakes that survive the close of a listening socket",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting; without it, a handover resets handshakes in progress",
+        gain: "the libreactor article gives no figure for tcp_migrate_req; without tcp_migrate_req, an upgrade or restart of the server resets handshakes in progress",
         sizes: "responses of all sizes, during an upgrade or restart of the server",
         risk: "the risk is low; make the change before the server opens its listening sockets",
         change: "sysctl -w net.ipv4.tcp_migrate_req=1, then restart the server",
@@ -90,7 +90,7 @@ fn overflows(facts: &Facts) -> Judged {
             "since boot, {drops} handshakes were dropped, none because of a full backlog (counted over the sockets of all programs)"
         )),
         (overflows, _) => problem(format!(
-            "since boot, {overflows} handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows"
+            "since boot, {overflows} handshakes found a full backlog (counted over the sockets of all programs); run pelton doctor again to see if the number still grows"
         )),
     };
     Ok(judgement.seen(overflows).seen(drops).seen(listeners))

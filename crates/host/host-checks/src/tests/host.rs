@@ -71,7 +71,7 @@ fn overflows() {
         "tcp.overflows",
         &overflows(7, 9),
         expect![
-            "problem: since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows (3 pieces of evidence)"
+            "problem: since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run pelton doctor again to see if the number still grows (3 pieces of evidence)"
         ],
     );
 }
@@ -556,7 +556,7 @@ fn machine() {
         "cpu.clocksource",
         &facts,
         expect![
-            "problem: hpet: with this clock source, every reading of the time needs a system call (1 pieces of evidence)"
+            "problem: with the clock source hpet, every reading of the time needs a system call (1 pieces of evidence)"
         ],
     );
     check(
@@ -593,7 +593,7 @@ fn machine() {
         "mem.thp",
         &facts,
         expect![
-            "fine: madvise: with this setting, sandboxes get huge pages (1 pieces of evidence)"
+            "fine: the mode of huge pages is madvise: sandboxes get huge pages (1 pieces of evidence)"
         ],
     );
     check(
@@ -704,7 +704,7 @@ fn build_and_polling() {
         "app.codegen",
         &facts,
         expect![
-            "tradeoff: the program is compiled to run on every processor of its architecture (1 pieces of evidence)"
+            "tradeoff: Pelton is compiled to run on every processor of this architecture (1 pieces of evidence)"
         ],
     );
     check(
@@ -726,7 +726,7 @@ fn build_and_polling() {
     check(
         "app.codegen",
         &facts,
-        expect!["fine: the program is compiled for x86-64-v3 or newer (1 pieces of evidence)"],
+        expect!["fine: Pelton is compiled for x86-64-v3 or newer (1 pieces of evidence)"],
     );
     check(
         "poll.sysctl",

@@ -285,7 +285,7 @@ fn several_queues() {
         "poll.irqsuspend",
         &facts,
         expect![
-            "tradeoff: enp1s0: interrupts are deferred 2 times for 200000 ns (2 pieces of evidence)"
+            "tradeoff: enp1s0: interrupts are deferred up to 2 times, for 200000 ns each (2 pieces of evidence)"
         ],
     );
     check(
@@ -370,7 +370,7 @@ fn virtual_interfaces() {
         "nic.threaded",
         &facts,
         expect![
-            "tradeoff: veth0: the processor of the sender also processes the packets of the receiver (1 pieces of evidence)"
+            "tradeoff: veth0: received packets are processed on the processor that sent them (1 pieces of evidence)"
         ],
     );
     let mut threaded = veth();
@@ -390,14 +390,14 @@ fn memory_nodes() {
     check(
         "mem.numa",
         &facts,
-        expect!["notApplicable: the machine has one memory node (1 pieces of evidence)"],
+        expect!["notApplicable: the machine has one NUMA node (1 pieces of evidence)"],
     );
     facts.memory.nodes = known(vec![cpus("0-1"), cpus("2-3")]);
     check(
         "mem.numa",
         &facts,
         expect![
-            "tradeoff: enp1s0: 2 processors of the server are not on memory node 1, to which the network card belongs (2 pieces of evidence)"
+            "tradeoff: enp1s0: 2 processors of the server are not on NUMA node 1, to which the network card belongs (2 pieces of evidence)"
         ],
     );
     facts.process.allowed = known(cpus("2-3"));
@@ -405,7 +405,7 @@ fn memory_nodes() {
         "mem.numa",
         &facts,
         expect![
-            "fine: enp1s0: the network card and all processors of the server are on memory node 1 (2 pieces of evidence)"
+            "fine: enp1s0: the network card and all processors of the server are on NUMA node 1 (2 pieces of evidence)"
         ],
     );
     facts.memory.nodes = Fact::unknown("node*", Unread::Absent);
@@ -413,7 +413,7 @@ fn memory_nodes() {
         "mem.numa",
         &facts,
         expect![
-            "notApplicable: the kernel has no support for several memory nodes (1 pieces of evidence)"
+            "notApplicable: the kernel does not support several NUMA nodes (1 pieces of evidence)"
         ],
     );
 }

@@ -114,7 +114,7 @@ fn an_idle_server() {
         "sock.incoming_cpu",
         &facts,
         expect![
-            "notApplicable: connections are spread by a hash; only 0 of them were sampled, too few for a judgement (2 pieces of evidence)"
+            "notApplicable: connections are spread by a hash; only 0 connections were sampled, too few for a judgement (2 pieces of evidence)"
         ],
     );
     check(

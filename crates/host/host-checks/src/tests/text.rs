@@ -42,7 +42,7 @@ fn findings_come_first_and_in_full() {
         server: no running server was found; give --data or --pid to name a server
 
         problem  tcp.overflows: overflows of the backlogs of listening sockets
-          found     since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows
+          found     since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run pelton doctor again to see if the number still grows
           evidence  ListenOverflows: 7
           evidence  ListenDrops: 7
           evidence  : unknown: not read
@@ -60,7 +60,7 @@ fn findings_come_first_and_in_full() {
           for       responses of all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)
-          undo      set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w, then restart the server
+          undo      set somaxconn and tcp_max_syn_backlog to their previous values with sysctl -w, then restart the server
 
         gain  kernel.version: kernel version, for the features that the server uses
     "#]].assert_eq(&begin);

@@ -222,7 +222,7 @@ fn processors(facts: &Facts) -> Result<Vec<u32>, String> {
     let allowed = facts.process.allowed.value.as_ref();
     let allowed = allowed.map_err(|why| format!("processors: {why}"))?;
     match allowed.is_empty() {
-        true => Err("this process may not use any processor".to_owned()),
+        true => Err("the list of processors that this process may use is empty".to_owned()),
         false => Ok(allowed.iter().collect()),
     }
 }

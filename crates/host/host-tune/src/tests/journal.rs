@@ -73,7 +73,7 @@ fn a_setting_that_is_gone_is_given_up_only_by_force() {
     assert_eq!((outcome.restored, outcome.left), (0, 2));
     assert_eq!(outcome.conflicts[0].obstacle, Obstacle::Absent);
     expect![
-        "/proc/sys/net/ipv4/tcp_max_syn_backlog: does not exist here; tune had changed this setting from 512 to 4096"
+        "/proc/sys/net/ipv4/tcp_max_syn_backlog: does not exist on this host; tune had changed this setting from 512 to 4096"
     ]
     .assert_eq(&outcome.texts());
     let outcome = take_back(&tree, &folder, OnConflict::Overwrite);

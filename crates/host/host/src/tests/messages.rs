@@ -268,7 +268,7 @@ fn metrics_of_a_server() {
     assert_eq!(own.source, "the server's /-/metrics");
     assert_eq!(
         own.text,
-        "42 requests, 94 system calls, 9 connections, imbalance 1.50, 1 of 3 sampled connections local"
+        "42 requests, 94 system calls, 9 connections, imbalance of the cores 1.50; 1 of 3 sampled connections are on the processor of their packets"
     );
 }
 

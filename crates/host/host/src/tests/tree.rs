@@ -101,7 +101,9 @@ fn kernel_processors_and_memory() {
     tree.check(&found.clock_source.value, expect![[r#"Ok("tsc")"#]]);
     tree.check(
         &found.has_irqbalance,
-        expect![[r#"Fact { source: "proc/*/comm", text: "irqbalance runs", value: Ok(true) }"#]],
+        expect![[
+            r#"Fact { source: "proc/*/comm", text: "irqbalance is running", value: Ok(true) }"#
+        ]],
     );
     let cpu = kernel::processors(&tree.roots());
     tree.check(&cpu.siblings, expect![[r#"Fact { source: "sys/devices/system/cpu/cpu*/topology/thread_siblings_list", text: "0-1", value: Ok([Cpus({0, 1})]) }"#]]);

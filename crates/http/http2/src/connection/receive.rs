@@ -109,7 +109,8 @@ impl Connection {
         // RFC 9113 §5.1.1: streams that a client opens have odd numbers.
         if head.stream.is_multiple_of(2) {
             return Err(Fault::protocol(
-                "the client sent HEADERS on a stream with an even number, which is for servers",
+                "the client sent HEADERS on a stream with an even number, which only servers may \
+                 open",
             ));
         }
         let mut block = unpadded(head, payload)?;

@@ -60,8 +60,8 @@ pub(crate) fn decode_pixels(
     let header = read_header(&mut handle, bytes)?;
     let is_ink = matches!(header.pixel_layout, PixelLayout::Packed(Layout::Cmyk));
     if !fits(header.size) || is_ink != (layout == Layout::Cmyk) {
-        let detail = "jpeg: the size or the colours differ from those that the enclosing file \
-                      states";
+        let detail = "jpeg: the size or the colours of the embedded JPEG differ from those in \
+                      the header of the enclosing file";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     }
     limits.admit("jpeg", header.size, header.size)?;

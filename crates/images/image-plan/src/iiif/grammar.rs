@@ -14,7 +14,7 @@ const REGION: &str = "region: must be full, square, x,y,w,h in whole pixels, or 
 const SIZE: &str = "size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; \
                     each may begin with `^`";
 const ROTATION: &str =
-    "rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored";
+    "rotation: must be an angle from 0 to 360 degrees, preceded by ! to mirror the picture";
 const QUALITY: &str = "quality: must be default, color, gray or bitonal";
 const FORMAT: &str = "format: must be jpg, png, webp or avif";
 
@@ -161,7 +161,7 @@ fn parse_format(text: &str) -> Result<Target, IiifError> {
         "avif" => Ok(Target::Avif),
         text if NOT_MADE.contains(&text) => Err(IiifError {
             kind: IiifErrorKind::NotImplemented,
-            problem: "format: this server makes jpg, png, webp and avif",
+            problem: "format: this server supports only jpg, png, webp and avif",
         }),
         _ => Err(IiifError::value(FORMAT)),
     }

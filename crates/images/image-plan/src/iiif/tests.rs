@@ -218,11 +218,11 @@ fn rotations_move_the_region() {
             full/150,/22.5/default.png -> rotate=22.5&w=150&format=png -> full/150,90/22.5/default.png
             full/150,/!0.004/default.png -> flop=true&w=150&format=png -> full/150,90/!0/default.png
             full/150,/22.50/default.png -> rotate=22.5&w=150&format=png -> full/150,90/22.5/default.png
-            full/max/-90/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
-            full/max/361/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
-            full/max/90./default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
-            full/max/!!0/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
-            full/max//default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
+            full/max/-90/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, preceded by ! to mirror the picture
+            full/max/361/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, preceded by ! to mirror the picture
+            full/max/90./default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, preceded by ! to mirror the picture
+            full/max/!!0/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, preceded by ! to mirror the picture
+            full/max//default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, preceded by ! to mirror the picture
         "#]],
     );
 }
@@ -252,8 +252,8 @@ fn qualities_and_formats() {
             full/max/0/default. -> Value: format: must be jpg, png, webp or avif
             full/max/0/default.jpeg -> Value: format: must be jpg, png, webp or avif
             full/max/0/default.JPG -> Value: format: must be jpg, png, webp or avif
-            full/max/0/default.gif -> NotImplemented: format: this server makes jpg, png, webp and avif
-            full/max/0/default.tif -> NotImplemented: format: this server makes jpg, png, webp and avif
+            full/max/0/default.gif -> NotImplemented: format: this server supports only jpg, png, webp and avif
+            full/max/0/default.tif -> NotImplemented: format: this server supports only jpg, png, webp and avif
             full/max/0/a.b.jpg -> Value: quality: must be default, color, gray or bitonal
         "#]],
     );

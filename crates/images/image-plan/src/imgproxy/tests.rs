@@ -166,16 +166,16 @@ fn sizes() {
             w:300/h:200/el:1 -> w=300&h=200&enlarge=true
             rs:fit:300:200:0:1 -> w=300&h=200&fit=contain&bg=00000000
             ex:1/s:300:200 -> w=300&h=200&fit=contain&bg=00000000
-            ex:1:so/s:300:200 -> Option: extend: is supported with both width and height, if either the type is fit and the gravity is ce, or the type is fill, fill-down or force and enlarge is set
-            ex:1/w:9 -> Option: extend: is supported with both width and height, if either the type is fit and the gravity is ce, or the type is fill, fill-down or force and enlarge is set
+            ex:1:so/s:300:200 -> Option: extend: needs both width and height, and either the type fit with the gravity ce, or enlarge with the type fill, fill-down or force
+            ex:1/w:9 -> Option: extend: needs both width and height, and either the type fit with the gravity ce, or enlarge with the type fill, fill-down or force
             ex:1 -> 
             rs:fill:9:9:1:1 -> w=9&h=9&fit=cover&enlarge=true
-            rs:fill:9:9:0:1 -> Option: extend: is supported with both width and height, if either the type is fit and the gravity is ce, or the type is fill, fill-down or force and enlarge is set
+            rs:fill:9:9:0:1 -> Option: extend: needs both width and height, and either the type fit with the gravity ce, or enlarge with the type fill, fill-down or force
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
-            dpr:0.5 -> Option: dpr: must be at least 1 if neither width nor height is set; if enlarge is set, it must then be exactly 1
-            dpr:2/el:1 -> Option: dpr: must be at least 1 if neither width nor height is set; if enlarge is set, it must then be exactly 1
+            dpr:0.5 -> Option: dpr: must be at least 1 if neither width nor height is set, and exactly 1 if enlarge is also set
+            dpr:2/el:1 -> Option: dpr: must be at least 1 if neither width nor height is set, and exactly 1 if enlarge is also set
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported

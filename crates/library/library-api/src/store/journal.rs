@@ -100,7 +100,7 @@ impl Journal {
         match std::fs::metadata(&self.path) {
             Ok(found) => Ok(found.ino() == position.inode && found.len() == position.bytes),
             Err(err) if err.kind() == io::ErrorKind::NotFound && position.inode == 0 => Ok(true),
-            Err(err) => Err(self.failed("stat")(err)),
+            Err(err) => Err(self.failed("cannot stat")(err)),
         }
     }
 
@@ -110,7 +110,7 @@ impl Journal {
         position: &mut Position,
         state: &mut State,
     ) -> Result<(), StoreError> {
-        let file = File::open(&self.path).map_err(self.failed("open"))?;
+        let file = File::open(&self.path).map_err(self.failed("cannot open"))?;
         self.read_on(&file, position, state)
     }
 
@@ -127,7 +127,7 @@ impl Journal {
         }
         let kept = self
             .keep_damaged()
-            .map_err(self.failed("keep a copy of the damaged file"))?;
+            .map_err(self.failed("cannot keep a copy of the damaged file"))?;
         tracing::error!(kept = %kept.display(), "rewrote the journal of users without its damaged parts; a copy of the damaged file is kept");
         locked.renew(state, position)?;
         drop(locked);
@@ -142,23 +142,25 @@ impl Journal {
         state: &mut State,
     ) -> Result<Locked<'_>, StoreError> {
         let made = std::fs::create_dir_all(&self.folder);
-        made.map_err(StoreError::new("create", &self.folder))?;
+        made.map_err(StoreError::new("cannot create", &self.folder))?;
         let file = loop {
             let mut options = OpenOptions::new();
             let options = options.read(true).append(true).create(true).mode(0o600);
-            let file = options.open(&self.path).map_err(self.failed("open"))?;
+            let file = options
+                .open(&self.path)
+                .map_err(self.failed("cannot open"))?;
             flock(&file, FlockOperation::LockExclusive)
-                .map_err(|err| self.failed("lock")(err.into()))?;
+                .map_err(|err| self.failed("cannot lock")(err.into()))?;
             // Another process may have replaced the file while this process waited for the lock.
             let is_it = |file: &File| {
                 let (here, there) = (file.metadata()?, std::fs::metadata(&self.path)?);
                 io::Result::Ok(here.ino() == there.ino())
             };
-            if is_it(&file).map_err(self.failed("stat"))? {
+            if is_it(&file).map_err(self.failed("cannot stat"))? {
                 break file;
             }
         };
-        let mut length = file.metadata().map_err(self.failed("stat"))?.len();
+        let mut length = file.metadata().map_err(self.failed("cannot stat"))?.len();
         if length < MAGIC.len() as u64 {
             let begin = || {
                 file.set_len(0)?;
@@ -168,7 +170,7 @@ impl Journal {
                 // file, and with the name all records in the file.
                 sync_folders(&self.folder)
             };
-            begin().map_err(self.failed("initialize"))?;
+            begin().map_err(self.failed("cannot initialize"))?;
             length = MAGIC.len() as u64;
         }
         self.read_on(&file, position, state)?;
@@ -176,7 +178,7 @@ impl Journal {
             let (path, dropped) = (self.path.display(), length - position.bytes);
             tracing::warn!(%path, at = position.bytes, dropped, "dropped the last record of the users' journal, which a crash left incomplete");
             file.set_len(position.bytes)
-                .map_err(self.failed("truncate"))?;
+                .map_err(self.failed("cannot truncate"))?;
         }
         Ok(Locked {
             journal: self,
@@ -190,7 +192,7 @@ impl Journal {
         position: &mut Position,
         state: &mut State,
     ) -> Result<(), StoreError> {
-        let found = file.metadata().map_err(self.failed("stat"))?;
+        let found = file.metadata().map_err(self.failed("cannot stat"))?;
         if found.ino() != position.inode || found.len() < position.bytes {
             *state = State::default();
             *position = Position {
@@ -199,7 +201,8 @@ impl Journal {
             };
         }
         let begin = position.bytes;
-        let bytes = read_from(file, begin, found.len() - begin).map_err(self.failed("read"))?;
+        let bytes =
+            read_from(file, begin, found.len() - begin).map_err(self.failed("cannot read"))?;
         let mut rest = &bytes[..];
         if begin == 0 {
             let head = rest.split_first_chunk::<{ MAGIC.len() }>();
@@ -213,7 +216,7 @@ impl Journal {
                 _ => {
                     let what = "the file is not a journal of users, or it has an unknown version";
                     let err = io::Error::new(io::ErrorKind::InvalidData, what);
-                    return Err(self.failed("read")(err));
+                    return Err(self.failed("cannot read")(err));
                 }
             }
         }
@@ -282,7 +285,7 @@ impl Locked<'_> {
         if changes.is_empty() {
             return Ok(());
         }
-        let record = record(changes).map_err(self.journal.failed("append to"))?;
+        let record = record(changes).map_err(self.journal.failed("cannot append to"))?;
         let append = || {
             (&self.file).write_all(&record)?;
             self.file.sync_data()
@@ -291,7 +294,9 @@ impl Locked<'_> {
             // Remove the partial record. With further records after it, readers would count it as
             // damage.
             let cut = self.file.set_len(position.bytes);
-            return Err(self.journal.failed("append to")(cut.err().unwrap_or(err)));
+            return Err(self.journal.failed("cannot append to")(
+                cut.err().unwrap_or(err),
+            ));
         }
         position.bytes += record.len() as u64;
         Ok(())
@@ -332,7 +337,7 @@ impl Locked<'_> {
                 is_damaged: false,
             })
         };
-        *position = write().map_err(self.journal.failed("rewrite"))?;
+        *position = write().map_err(self.journal.failed("cannot rewrite"))?;
         Ok(())
     }
 }

@@ -274,7 +274,7 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
     // samples of the last frame.
     for at in [64, 60] {
         expect![[
-            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the header states more frames than fit into the file"]"#
+            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the number of frames in the header is too large for the length of the file"]"#
         ]]
         .assert_eq(&lying(at));
     }

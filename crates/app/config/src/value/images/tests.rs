@@ -46,7 +46,7 @@ fn words() {
         plain=: plain=
         a: Found("\"a\"")
         a=w=0: Because("a: w: must be a whole number from 1 to 16384")
-        a=w=1|a=w=2: Because("a: this name is given more than once")
+        a=w=1|a=w=2: Because("a: the same name is given more than once")
     "#]]
     .assert_eq(&presets);
 }

@@ -69,7 +69,7 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
         assert!(reported.starts_with(&format!("program    v, backend {backend}\n")));
         assert!(reported.contains("exit code 3: no luck"), "{reported}");
         assert!(
-            reported.ends_with("ends now   in the same way as the saved job\n"),
+            reported.ends_with("ends now   the job fails in the same way as when it was saved\n"),
             "{reported}"
         );
         let (code, _, errors) = replay("pelton.toml");
