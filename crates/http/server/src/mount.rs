@@ -33,9 +33,10 @@ use crate::media_type::AllowedTypes;
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
     /// Responds to one request. Runs on a core's thread, which must not be blocked: blocking work
-    /// belongs in [`reactor::blocking`] or on a separate thread. The future is dropped when a client of
-    /// HTTP/2 resets the request or disconnects. It is not dropped when a client of HTTP/1.1
-    /// disconnects, because the server does not read the connection before it has responded.
+    /// belongs in [`reactor::blocking`] or on a separate thread. The future is dropped when a
+    /// client of HTTP/2 resets the request or disconnects. It is not dropped when a client of
+    /// HTTP/1.1 disconnects, because the server does not read the connection before it has
+    /// responded.
     fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
