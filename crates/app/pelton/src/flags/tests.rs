@@ -520,8 +520,8 @@ fn help_of_serve_shows_ten_settings() {
                       Maximum disk space for converted pictures and tracks. When it is full, the least recently
                       used files are deleted [default: 4GiB]
 
-            Each setting can also be a key of the configuration file or a variable: for --log-level, these are
-            log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
+            Each setting can also be a key of the configuration file or a variable. For example,
+            --log-level is also log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
 
             Examples:
               pelton serve ~/Pictures
@@ -615,8 +615,8 @@ fn short_help_shows_common_settings_only() {
                       Maximum disk space for converted pictures and tracks. When it is full, the least recently
                       used files are deleted [default: 4GiB]
 
-            Each setting can also be a key of the configuration file or a variable: for --log-level, these are
-            log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
+            Each setting can also be a key of the configuration file or a variable. For example,
+            --log-level is also log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
 
             Examples:
               pelton check

@@ -28,8 +28,8 @@ const HELP: &str =
 
 /// Text below the settings in the help of a command.
 const MORE_SETTINGS: &str = "\
-Each setting can also be a key of the configuration file or a variable: for --log-level, these are
-log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.";
+Each setting can also be a key of the configuration file or a variable. For example,
+--log-level is also log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.";
 
 /// Media server: sends photos in the smallest format that each client accepts, and streams music.
 ///
