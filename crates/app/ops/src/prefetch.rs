@@ -58,7 +58,7 @@ const METRICS: [Metric; 8] = [
     ),
     (
         "failed",
-        "conversions of the latest prefetch that failed",
+        "failed conversions of the latest prefetch",
         |job| job.progress.failed.load(Relaxed),
     ),
     (

@@ -72,7 +72,7 @@ fn render_cores(text: &mut Text, cores: &[Counters]) {
     text.family(
         "pelton_syscalls",
         "counter",
-        "system calls of the cores for connections and files, labelled by the call",
+        "system calls for connections and files, labelled by the name of the call",
     );
     let calls = [
         ("accept", sum(&Counters::accepts)),
@@ -121,8 +121,8 @@ fn render_balance(text: &mut Text, cores: &[Counters]) {
     );
     text.counter(
         "pelton_connections_local",
-        "sampled connections (see pelton_connections_located) whose packets arrived on the CPU of \
-         their core",
+        "sampled connections (see pelton_connections_located) whose packets arrived on the same \
+         CPU as the thread that serves the connection",
         cores.iter().map(Counters::local).sum(),
     );
     text.family(

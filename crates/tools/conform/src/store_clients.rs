@@ -204,9 +204,9 @@ fn judge_python(protocol: &str, all: usize, printed: &str) -> Result<(), Stop> {
     let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
     let of_all = 100.0 * passed as f64 / all.max(1) as f64;
     println!(
-        "redis-py, protocol {protocol}: {passed} tests passed and {failed} failed; {rate:.1} % of \
-         the tests that ran have passed, and {of_all:.1} % of all {all} tests of redis-py, of \
-         which only those in {} run",
+        "redis-py, protocol {protocol}: {passed} tests passed and {failed} failed, so {rate:.1} % \
+         of the tests that ran passed; these were the tests in {}; the passed tests are \
+         {of_all:.1} % of all {all} tests of redis-py",
         PYTHON_FILES.join(", ")
     );
     match 0 < passed && PASS_PCT_MIN * (passed + failed) <= 100 * passed {

@@ -290,7 +290,7 @@ fn webp_server_gos_file_is_taken_with_notes() {
             formats  webp  formats  config.json:6
             queries  webp-server-go  mode  config.json:4
             ---
-            note:   config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
+            note:   config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a number on Pelton's scale looks the same in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
             note:   config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
             pelton: config.json:6: CONVERT_TYPES requests jxl, but JPEG XL output is not supported yet

@@ -121,7 +121,7 @@ fn coalescing(_: &Facts, interface: &Interface) -> Judged {
             "the moderation of interrupts is fixed at {delay}; not every driver supports adaptive moderation"
         ))
         .with_change(format!("ethtool -C {} adaptive-rx on", interface.name)),
-        None => not_applicable(format!("the driver supports only a fixed moderation of interrupts, at {delay}")),
+        None => not_applicable(format!("the driver supports only fixed interrupt moderation; the delay is {delay}")),
     };
     Ok(judgement.seen(found))
 }

@@ -370,7 +370,7 @@ fn virtual_interfaces() {
         "nic.threaded",
         &facts,
         expect![
-            "tradeoff: veth0: received packets are processed on the processor that sent them (1 pieces of evidence)"
+            "tradeoff: veth0: packets between programs of this host are processed on the processor that sent them (1 pieces of evidence)"
         ],
     );
     let mut threaded = veth();

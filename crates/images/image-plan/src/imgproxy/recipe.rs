@@ -119,8 +119,8 @@ impl Options {
             (false, fit, _) => Ok(fit),
             (true, Fit::Inside, Gravity::CENTRE) if has_both_sides => Ok(Fit::Contain),
             (true, _, _) => {
-                let problem = "needs both width and height, and either the type fit with the \
-                               gravity ce, or enlarge with the type fill, fill-down or force";
+                let problem = "needs width and height, and either resizing type fit with \
+                               gravity ce, or enlarge with resizing type fill, fill-down or force";
                 Err(ImgproxyError::option("extend", problem))
             }
         }

@@ -166,11 +166,11 @@ fn sizes() {
             w:300/h:200/el:1 -> w=300&h=200&enlarge=true
             rs:fit:300:200:0:1 -> w=300&h=200&fit=contain&bg=00000000
             ex:1/s:300:200 -> w=300&h=200&fit=contain&bg=00000000
-            ex:1:so/s:300:200 -> Option: extend: needs both width and height, and either the type fit with the gravity ce, or enlarge with the type fill, fill-down or force
-            ex:1/w:9 -> Option: extend: needs both width and height, and either the type fit with the gravity ce, or enlarge with the type fill, fill-down or force
+            ex:1:so/s:300:200 -> Option: extend: needs width and height, and either resizing type fit with gravity ce, or enlarge with resizing type fill, fill-down or force
+            ex:1/w:9 -> Option: extend: needs width and height, and either resizing type fit with gravity ce, or enlarge with resizing type fill, fill-down or force
             ex:1 -> 
             rs:fill:9:9:1:1 -> w=9&h=9&fit=cover&enlarge=true
-            rs:fill:9:9:0:1 -> Option: extend: needs both width and height, and either the type fit with the gravity ce, or enlarge with the type fill, fill-down or force
+            rs:fill:9:9:0:1 -> Option: extend: needs width and height, and either resizing type fit with gravity ce, or enlarge with resizing type fill, fill-down or force
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 

@@ -45,13 +45,13 @@ pub(super) const REQUESTS: Story = Story {
 pub(super) const CELLS: Story = Story {
     id: "cells",
     title: "Sandboxes: TinyKVM in Varnish",
-    text: "TinyKVM runs a program of the operator in a virtual machine without an operating system, inside \
-        the cache Varnish, and resets the machine after each request. Pelton runs every codec in \
+    text: "TinyKVM runs the operator's program in a virtual machine without an operating system, inside \
+        the Varnish cache, and resets the machine after each request. Pelton runs every codec in \
         a sandbox, which is a process or a microVM, and wipes the sandbox after every job. TinyKVM \
-        itself is not measured here: the comparison is the same worker without a sandbox, so a \
-        sandbox can at best be level.",
+        itself is not measured here. Each sandbox is compared with the same worker without a sandbox, \
+        so at best, a sandbox is as fast as that worker.",
     claim: "The authors of TinyKVM published 349 µs for the creation of a virtual machine and 220 µs \
-        for a fork of such a machine (2021). They also published a rate for AVIFs of a JPEG of \
+        for a fork of such a machine (2021). They also published the rate of converting a JPEG to AVIF, of \
         500 × 750 pixels: 138 per second with one thread and 2,076 per second with \
         32 threads, without the reset after each request. No figure with the reset was published.",
 };
