@@ -99,8 +99,8 @@ pub fn write_report(
     }
     writeln!(
         out,
-        "\nThe libreactor article is \"Extreme HTTP Performance Tuning\" by Marc Richards (2021), \
-         which measured a gain per step."
+        "\n“Extreme HTTP Performance Tuning” is an article by Marc Richards (2021), who measured the \
+         gain of each step with the server libreactor."
     )?;
     if !is_full {
         writeln!(

@@ -607,10 +607,7 @@ impl RawParameters {
         match self.value(Parameter::Meta) {
             None => Ok(false),
             Some("full") => Ok(true),
-            Some(_) => Err(QueryError::value(
-                Parameter::Meta,
-                "must have the value full",
-            )),
+            Some(_) => Err(QueryError::value(Parameter::Meta, "must be \"full\"")),
         }
     }
 }

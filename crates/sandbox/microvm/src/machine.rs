@@ -114,7 +114,9 @@ impl Machine {
                     return Ok(Exit::Died("killed by a triple fault".to_owned()));
                 }
                 Ok(VcpuExit::MemoryFault { gpa, .. }) => {
-                    return Ok(Exit::Died(format!("killed by a write to code at {gpa:#x}")));
+                    return Ok(Exit::Died(format!(
+                        "killed because it wrote to its own code at guest address {gpa:#x}"
+                    )));
                 }
                 Ok(exit) => {
                     return Ok(Exit::Died(format!(

@@ -4,7 +4,7 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, processors, tradeoff};
 use crate::{Cpus, Facts, Interface, Unread};
 
-const STEP: &str = "each connection stays on one core, which gave a part of the +38 % requests/s in step 5 of the libreactor article";
+const STEP: &str = "each connection stays on one core, which gave a part of the +38 % requests/s in step 5 of “Extreme HTTP Performance Tuning” (Richards 2021)";
 
 pub(super) const ROWS: &[Check] = &[
     Check {
@@ -44,9 +44,9 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.rps_rfs",
         title: "received packets spread over the processors by software",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for receive packet steering (RPS), because the network card in the article had a queue per processor; only RPS can spread the packets of a single queue",
+        gain: "no published figure for receive packet steering (RPS) is known; only RPS can spread the packets of a single queue",
         sizes: "responses of all sizes, if one processor is busy with packets while others are idle",
-        risk: "each batch of packets costs an interrupt between processors, which is a loss if the receiving processor is not busy",
+        risk: "each batch of packets costs an interrupt between processors (IPI), which lowers the throughput unless the processor that receives packets is busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
         undo: "write 0 to rps_cpus and rps_flow_cnt, and set net.core.rps_sock_flow_entries to 0",
         judge: |facts| each(facts, software),
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.threaded",
         title: "kernel threads that process received packets",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for these kernel threads; with them, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
+        gain: "no published figure for these kernel threads is known; with them, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "mem.numa",
         title: "NUMA node of the network card and of the server",
         class: Class::Process,
-        gain: "the libreactor article gives no figure for NUMA nodes, because the machine in the article had only one",
+        gain: "no published figure for NUMA nodes is known",
         sizes: "large responses on machines with several NUMA nodes",
         risk: "the processors of the other NUMA nodes stay unused",
         change: "start the server with numactl --cpunodebind=NODE --membind=NODE, where NODE is the NUMA node of the network card",

@@ -356,7 +356,7 @@ impl Connection {
     ) -> Outcome<'i> {
         let &[w0, w1, w2, w3] = payload else {
             return Err(Fault::size(
-                "the client sent WINDOW_UPDATE of a length other than 4",
+                "the client sent a WINDOW_UPDATE frame with a length other than 4",
             ));
         };
         let bytes = i64::from(u32::from_be_bytes([w0 & 0x7f, w1, w2, w3]));

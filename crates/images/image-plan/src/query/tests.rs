@@ -300,7 +300,7 @@ fn words_out_of_range() {
             w=640&dpr=.5 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=640&dpr=1e1 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=16384&dpr=1.01 -> Value: dpr: w and h must be at most 16384 after multiplication by dpr
-            meta=1 -> Value: meta: must have the value full
+            meta=1 -> Value: meta: must be "full"
         "#]],
     );
 }

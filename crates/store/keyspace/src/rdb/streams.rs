@@ -288,7 +288,7 @@ impl<'a> NodeReader<'a> {
     fn count(&mut self) -> Result<usize, Stop> {
         let count = usize::try_from(self.int()?).ok();
         let count = count.filter(|&count| count <= self.pieces.len());
-        count.ok_or(Stop::Bad("a count in a node of a stream is impossible"))
+        count.ok_or(Stop::Bad("a node of a stream has an invalid count"))
     }
 
     /// Returns the node, or `None` if all of its entries were removed.

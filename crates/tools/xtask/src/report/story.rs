@@ -59,10 +59,10 @@ pub(super) const CELLS: Story = Story {
 pub(super) const STORE: Story = Story {
     id: "store",
     title: "Store: Redi/S",
-    text: "Redi/S is a server for clients of Redis, written in Swift on SwiftNIO, whose author measured how \
-        close a safe language comes to Redis. Pelton's store speaks the same protocol from Rust; \
-        Pelton itself keeps hot variants, play counts and sessions in the store. The store is \
-        compared with Redis and with its fork Valkey.",
+    text: "Redi/S is a Redis-compatible server, written in Swift on SwiftNIO. The author of Redi/S measured \
+        how close a server in a memory-safe language comes to the speed of Redis. Pelton's store \
+        implements the same protocol in Rust; Pelton itself keeps hot variants, play counts and \
+        sessions in the store. The store is compared with Redis and with its fork Valkey.",
     claim: "The readme of Redi/S, redis-benchmark with 50 clients: 163,345 SET and 167,336 GET per second \
         with one thread on an M1 Mac mini (2024); on an Intel Mac Pro in 2018, 48,003 SET, while Redis \
         4.0.8 had 54,885.",

@@ -232,11 +232,7 @@ fn corrupt_streams_are_refused() {
             Int(3),
             "the number of entries in a node of a stream differs from the count in the node",
         ),
-        (
-            0,
-            Int(i64::MAX),
-            "a count in a node of a stream is impossible",
-        ),
+        (0, Int(i64::MAX), "a node of a stream has an invalid count"),
         (
             0,
             Text("x"),
@@ -274,7 +270,7 @@ fn corrupt_streams_are_refused() {
             "an entry of a stream has an id above the last id of the stream",
         ),
         (18, Int(0), "an entry of a stream has no fields"),
-        (18, Int(9), "a count in a node of a stream is impossible"),
+        (18, Int(9), "a node of a stream has an invalid count"),
     ] {
         assert_eq!(with(at, element), format!("{text}{key}"));
     }
