@@ -38,11 +38,12 @@ export function Grid<T>({ list, label, card, empty, handle }: GridProps<T>) {
   const total = list.total.value ?? columns * 4;
   void list.version.value;
   if (handle) handle.current = (item) => rows.current?.scrollTo(Math.floor(item / columns));
-  if (list.error.value && list.total.value === null) return <Failure error={list.error.value} retry={() => list.want(0, 1)} />;
-  if (list.total.value === 0) return empty;
+  const isFailed = list.error.value && list.total.value === null;
   return (
     <div ref={ref}>
-      {width > 0 && (
+      {isFailed && <Failure error={list.error.value} retry={() => list.want(0, 1)} />}
+      {list.total.value === 0 && empty}
+      {!isFailed && total > 0 && width > 0 && (
         <VirtualList
           count={Math.ceil(total / columns)}
           rowHeight={Math.ceil(cell) + TEXT_HEIGHT}

@@ -33,7 +33,6 @@ export function Home() {
   if (value.value?.tracks === 0) return <Empty />;
   return (
     <>
-      <h1 class="hidden">{t("nav.music")}</h1>
       <p class="dim summary">{value.value ? summary(value.value) : "\u00a0"}</p>
       {shelves.slice(0, first < 0 ? SHELVES.length : first + 1).map(({ value: page }, index) => (
         <Shelf order={SHELVES[index] ?? "added"} page={page.value} />

@@ -49,6 +49,8 @@ export default function Music({ parts, query }: AreaProps) {
   }, [parts.join("/")]);
   return (
     <div class="view music">
+      {/* Views that are empty or have failed have no other heading of this level. */}
+      <h1 class="hidden">{t("nav.music")}</h1>
       <nav ref={tabs} class="tabs" aria-label={t("nav.music")}>
         {TABS.map(([path, label]) => (
           <a href={href(path ? `music/${path}` : "music")} aria-current={path === view ? (parts.length > 1 ? "true" : "page") : undefined}>
