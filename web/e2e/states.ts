@@ -23,7 +23,7 @@ export async function emptyServer(browser: Browser, program: string, artifacts: 
     await visit.open("");
     await page.getByText(text(PHONE, "photos.emptyHelp")).waitFor();
     await visit.check("empty-photos");
-    await visit.open("music/albums");
+    await visit.open("music");
     await page.getByText(text(PHONE, "music.emptyHint")).waitFor();
     await visit.check("empty-music");
     await visit.open("settings");

@@ -24,7 +24,7 @@ export const hostile: Journey = {
     await row.waitFor();
     assert.ok((await row.textContent())?.includes("<img src=x"), "the markup is text");
     // The mark reverses only the title itself: what follows it keeps the direction of the page.
-    const direction = await heading.evaluate((it) => getComputedStyle(it).direction);
+    const direction = await page.getByRole("main").evaluate((it) => getComputedStyle(it).direction);
     assert.equal(direction, variant.locale === "ar" ? "rtl" : "ltr");
     await visit.check("hostile-album");
     await page.getByRole("main").getByRole("button", { name: WORDS }).first().click();
