@@ -43,7 +43,7 @@ export async function startServer({ program, library, hasNoUser = false, flags: 
   };
   try {
     const port = await announcedPort(child);
-    if (!hasNoUser && more.length === 0) await scanned(port);
+    await scanned(port);
     return { port, stop };
   } catch (error) {
     await stop();
@@ -71,7 +71,10 @@ async function announcedPort(child: ChildProcess): Promise<number> {
 async function scanned(port: number): Promise<void> {
   const end = Date.now() + SCAN_MS;
   while (Date.now() < end) {
-    const response = await fetch(`http://127.0.0.1:${port}/-/api/scan`);
+    const login = Buffer.from(`${USER.user}:${USER.password}`).toString("base64");
+    // A server without users refuses every password.
+    let response = await fetch(`http://127.0.0.1:${port}/-/api/scan`, { headers: { authorization: `Basic ${login}` } });
+    if (response.status === 401) response = await fetch(`http://127.0.0.1:${port}/-/api/scan`);
     const scan = (await response.json()) as { scanning: boolean; ended?: string };
     if (!scan.scanning && scan.ended) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
