@@ -6,7 +6,7 @@
 //
 // `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the
 // root of a running server to be used instead of the program. Names choose journeys, or `plain`,
-// `zoom`, `empty`, `closed` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
+// `zoom`, `empty`, `scanning`, `closed` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { withoutScript } from "./plain.ts";
 import { startProxy } from "./proxy.ts";
 import { takePictures } from "./readme.ts";
 import { USER, startServer } from "./server.ts";
-import { closedServer, emptyServer } from "./states.ts";
+import { closedServer, emptyServer, scanningServer } from "./states.ts";
 import { type Site, type Variant, Visit } from "./visit.ts";
 import { deepZoom } from "./zoom.ts";
 
@@ -95,6 +95,9 @@ function tests(browser: Browser, sites: Sites, artifacts: string): Test[] {
   }
   if (isWanted("zoom")) found.push({ name: "zoom", run: () => deepZoom(browser, sites.direct.root, artifacts) });
   if (isWanted("empty") && !flags.url) found.push({ name: "empty", run: () => emptyServer(browser, flags.program, artifacts) });
+  if (isWanted("scanning") && !flags.url) {
+    found.push({ name: "scanning", run: () => scanningServer(browser, flags.program, flags.library, artifacts) });
+  }
   if (isWanted("closed") && !flags.url) {
     found.push({ name: "closed", run: () => closedServer(browser, flags.program, flags.library, artifacts) });
   }

@@ -39,6 +39,30 @@ export async function emptyServer(browser: Browser, program: string, artifacts: 
   }
 }
 
+/** While the library is scanned for the first time, the page counts the files, and then shows the pictures. */
+export async function scanningServer(browser: Browser, program: string, library: string, artifacts: string): Promise<void> {
+  const server = await startServer({ program, library });
+  const root = `http://127.0.0.1:${server.port}/`;
+  try {
+    const visit = await Visit.begin(browser, { root, ...USER }, PHONE, artifacts);
+    const { page } = visit;
+    // The responses are those of a first scan, whose length depends on the disk.
+    let isScanning = true;
+    await page.route("**/api/timeline", (route) => (isScanning ? route.fulfill({ json: { generation: "0", months: [] } }) : route.continue()));
+    const scan = { scanning: true, files: 0, reading: { done: 40_000, of: 100_000, perSecond: 20_000, secondsLeft: 3 } };
+    await page.route("**/api/scan", (route) => (isScanning ? route.fulfill({ json: scan }) : route.continue()));
+    await visit.open("");
+    await page.getByText(text(PHONE, "scan.running")).waitFor();
+    await page.getByText("40,000 of 100,000 files").waitFor();
+    await visit.check("scanning");
+    isScanning = false;
+    await page.locator(".tile.ready").first().waitFor();
+    await visit.end();
+  } finally {
+    await server.stop();
+  }
+}
+
 /** A server that requires a login shows a guest the form and nothing else; after the login, everything. */
 export async function closedServer(browser: Browser, program: string, library: string, artifacts: string): Promise<void> {
   const server = await startServer({ program, library, flags: ["--require-login", "all"] });

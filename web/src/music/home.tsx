@@ -6,7 +6,8 @@ import { api } from "../api.ts";
 import { number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { IconButton } from "../ui/button.tsx";
-import { Failure, Message } from "../ui/message.tsx";
+import { EmptyLibrary } from "../ui/empty-library.tsx";
+import { Failure } from "../ui/message.tsx";
 import { AlbumCard, AlbumSkeleton } from "./album-card.tsx";
 import { paged, useLoaded } from "./load.ts";
 import type { Album, Page } from "./types.ts";
@@ -30,7 +31,7 @@ export function Home() {
   // Shelves below one that has not loaded wait for it, because it disappears if it is empty.
   const first = shelves.findIndex((it) => !it.value.value && !it.error.value);
   if (error.value) return <Failure error={error.value} retry={reload} />;
-  if (value.value?.tracks === 0) return <Empty />;
+  if (value.value?.tracks === 0) return <Empty reload={reload} />;
   return (
     <>
       <p class="dim summary">{value.value ? summary(value.value) : "\u00a0"}</p>
@@ -42,11 +43,11 @@ export function Home() {
   );
 }
 
-function Empty() {
+function Empty({ reload }: { reload: () => void }) {
   return (
-    <Message icon="music" title={t("music.empty")}>
+    <EmptyLibrary icon="music" title={t("music.empty")} onScanned={reload}>
       <p>{t("music.emptyHint")}</p>
-    </Message>
+    </EmptyLibrary>
   );
 }
 

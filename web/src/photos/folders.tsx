@@ -35,7 +35,7 @@ interface Content {
 /** Components from the module of the first view, which this module cannot import. */
 export interface Pieces {
   readonly Pictures: FunctionComponent<PicturesProps>;
-  readonly NoPictures: FunctionComponent<{ isSearch: boolean; isFavourites: boolean }>;
+  readonly NoPictures: FunctionComponent<{ isSearch: boolean; isFavourites: boolean; reload: () => void }>;
   readonly sourceOf: (query: Query) => Source;
 }
 
@@ -88,7 +88,7 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
       )}
       {shown &&
         shown.pictures + shown.folders.length + shown.videos.length === 0 &&
-        (folder ? <Message icon="folder" title={t("folders.empty")} /> : <NoPictures isSearch={false} isFavourites={false} />)}
+        (folder ? <Message icon="folder" title={t("folders.empty")} /> : <NoPictures isSearch={false} isFavourites={false} reload={() => load()} />)}
     </div>
   );
 }

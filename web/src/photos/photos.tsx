@@ -50,7 +50,7 @@ export default function Photos({ parts, query }: AreaProps) {
         viewing={viewing}
         at={query.get("at")}
         targetOf={targetOf}
-        empty={<NoPictures isSearch={q !== ""} isFavourites={isFavourites} />}
+        empty={<NoPictures isSearch={q !== ""} isFavourites={isFavourites} reload={() => void source.loadMonths()} />}
       />
     </div>
   );

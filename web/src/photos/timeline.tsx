@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
+import { EmptyLibrary } from "../ui/empty-library.tsx";
 import { Failure, Message } from "../ui/message.tsx";
 import { Grid } from "./grid.ts";
 import { loadMore, more } from "./later.ts";
@@ -177,7 +178,7 @@ async function selectRange(source: Source, one: number, other: number): Promise<
 }
 
 /** Explains that a search found nothing, or how pictures come into the library. */
-export function NoPictures({ isSearch, isFavourites }: { isSearch: boolean; isFavourites: boolean }) {
+export function NoPictures({ isSearch, isFavourites, reload }: { isSearch: boolean; isFavourites: boolean; reload: () => void }) {
   if (isFavourites) {
     return (
       <Message icon="heart" title={t("photos.noFavourites")}>
@@ -193,9 +194,9 @@ export function NoPictures({ isSearch, isFavourites }: { isSearch: boolean; isFa
     );
   }
   return (
-    <Message icon="photos" title={t("photos.empty")}>
+    <EmptyLibrary icon="photos" title={t("photos.empty")} onScanned={reload}>
       <p>{t("photos.emptyHelp")}</p>
       <pre>pelton serve DIR</pre>
-    </Message>
+    </EmptyLibrary>
   );
 }

@@ -1,1 +1,0 @@
-import{G as o,I as t,ya as r}from"./chunk-K2VYMUE7.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-64LIKALX.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
