@@ -21,8 +21,10 @@ const EVERYTHING_MAX = 140 * KB;
 const START = "photos";
 /** Files that are not text, and that no budget counts. */
 const PICTURES = /\.png$/;
-/** Files with the texts of one language; the language is the first group. */
-const TEXTS = /^([a-z]{2})-[A-Z0-9]{8}\.js$/;
+/** Files with texts of one language, which is the first group. */
+const TEXTS = /^[a-z]+-([a-z]{2})\.js$/;
+/** Files with the texts of the first view. */
+const BASE = /^base-[a-z]{2}\.js$/;
 
 /** Returns the names of the modules that a module imports at once. */
 export function staticImports(code) {
@@ -99,6 +101,7 @@ export function rows(files, areas) {
   }
   const start = entries.get(START);
   if (start) for (const name of loadedWith(start, files)) first.add(name);
+  for (const name of files.keys()) if (BASE.test(name)) first.add(name);
   found.push({ name: "first view", bytes: size(first), max: FIRST_VIEW_MAX });
   found.push({ name: "app.css", bytes: size(["app.css"]), max: STYLE_MAX });
   for (const [path, file] of entries) {

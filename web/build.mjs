@@ -17,8 +17,16 @@ const watch = process.argv.includes("--watch");
 const out = process.argv.indexOf("--out");
 const dist = out === -1 ? join(here, "dist") : resolve(process.argv[out + 1]);
 
+/** Folder of the messages: a folder per part of the catalogue, with a file per language. */
+const TEXTS = "src/i18n";
 /** Files that the server sends as they are. */
 const STATIC = "static";
+
+/** Makes a file of messages one object, without an export per message. */
+const messages = {
+  name: "messages",
+  setup: ({ onLoad }) => onLoad({ filter: /\/i18n\/.*\.json$/ }, async ({ path }) => ({ contents: `export default ${await readFile(path, "utf8")}` })),
+};
 
 const options = {
   absWorkingDir: here,
@@ -27,6 +35,10 @@ const options = {
     { in: "src/app.css", out: "app" },
     // The shell names it, so that it loads beside `app`.
     { in: "src/photos/photos.tsx", out: "photos" },
+    // The shell names the first ones in the browser's language.
+    ...(await readdir(join(here, TEXTS), { recursive: true }))
+      .filter((path) => path.endsWith(".json"))
+      .map((path) => ({ in: `${TEXTS}/${path}`, out: path.replace("/", "-").replace(".json", "") })),
     // The page of a share is not part of the application.
     { in: "src/share/visitor.ts", out: "share" },
     { in: "src/share/visitor.css", out: "share" },
@@ -47,7 +59,7 @@ const options = {
   legalComments: "none",
   logLevel: "warning",
   metafile: true,
-  plugins: [smallPlot],
+  plugins: [messages, smallPlot],
 };
 
 async function copyStatic() {

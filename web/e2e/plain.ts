@@ -4,9 +4,13 @@ import assert from "node:assert/strict";
 
 import type { Browser } from "playwright-core";
 
+import { watchOrigins } from "./visit.ts";
+
 /** Follows the three links of the shell without JavaScript. @throws Error if one leads nowhere */
 export async function withoutScript(browser: Browser, root: string): Promise<void> {
   const context = await browser.newContext({ javaScriptEnabled: false });
+  const failures: string[] = [];
+  watchOrigins(context, [new URL(root).origin], failures);
   try {
     const page = await context.newPage();
     await page.goto(`${root}-/`);
@@ -18,6 +22,7 @@ export async function withoutScript(browser: Browser, root: string): Promise<voi
       assert.equal(response?.status(), 200, link);
       assert.ok((await page.locator("body a[href]").count()) > 0, `${link} has links`);
     }
+    assert.deepEqual(failures, []);
   } finally {
     await context.close();
   }

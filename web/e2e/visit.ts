@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright-core";
 
 /** Circumstances of a visit. */
 export interface Variant {
@@ -85,6 +85,14 @@ function smallTargets(min: number): string[] {
   return found;
 }
 
+/** Adds a line to `failures` for each request of a tab to an origin other than these. */
+export function watchOrigins(context: BrowserContext, origins: readonly string[], failures: string[]): void {
+  context.on("request", (request) => {
+    const url = new URL(request.url());
+    if (/^https?:$/.test(url.protocol) && !origins.includes(url.origin)) failures.push(`request to another origin: ${url}`);
+  });
+}
+
 /** Tab of the browser in which a journey happens. */
 export class Visit {
   /** Failures of rules that hold on every page, collected as they happen. */
@@ -117,17 +125,26 @@ export class Visit {
   }
 
   private watch(): void {
-    const { origin } = new URL(this.site.root);
-    this.context.on("request", (request) => {
-      const url = new URL(request.url());
-      if (/^https?:$/.test(url.protocol) && url.origin !== origin) this.failures.push(`request to another origin: ${url}`);
-    });
+    this.watchOrigins(this.context);
     this.page.on("pageerror", (error) => this.failures.push(`exception: ${error.stack ?? error.message}`));
     this.page.on("console", (message) => {
       const place = message.location().url;
       const isExpected = this.expected.some((pattern) => pattern.test(place));
       if (message.type() === "error" && !isExpected) this.failures.push(`console: ${message.text()} (${place})`);
     });
+  }
+
+  private watchOrigins(context: BrowserContext): void {
+    watchOrigins(context, [new URL(this.site.root).origin], this.failures);
+  }
+
+  /** Opens a tab of somebody else, who has no cookies. The caller closes its context. */
+  async openOther(options: BrowserContextOptions = {}): Promise<Page> {
+    const browser = this.context.browser();
+    assert.ok(browser);
+    const context = await browser.newContext({ colorScheme: this.variant.scheme, ...options });
+    this.watchOrigins(context);
+    return context.newPage();
   }
 
   /** Allows requests to fail whose URL matches; the browser reports a failed request as an error. */

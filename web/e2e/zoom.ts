@@ -9,6 +9,8 @@ import { join } from "node:path";
 
 import type { Browser, Page } from "playwright-core";
 
+import { watchOrigins } from "./visit.ts";
+
 /** Picture of the library, of 1200 × 900 pixels, as an identifier. */
 const IDENTIFIER = "photos%2F2023%2Fmotion.jpg";
 
@@ -55,9 +57,11 @@ function factors(urls: readonly string[]): number[] {
   return [...new Set(found)].sort((a, b) => a - b);
 }
 
+/** Looks at the picture in the viewer, and returns the factors by which the tiles were reduced. */
 async function look(page: Page, root: string): Promise<number[]> {
   const tiles: string[] = [];
   const failures: string[] = [];
+  watchOrigins(page.context(), [new URL(root).origin, new URL(page.url()).origin], failures);
   page.on("pageerror", (error) => failures.push(error.message));
   page.on("console", (message) => message.type() === "error" && failures.push(message.text()));
   page.on("response", (response) => {

@@ -7,7 +7,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { LoginDialog } from "./account/login.tsx";
 import { needsLogin, reachable, watchConnection } from "./api.ts";
 import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
-import { choose, language, loadMessages, setLanguage, t } from "./i18n/messages.ts";
+import { choose, loadMessages, setLanguage, t } from "./i18n/messages.ts";
 import { addCommands, startKeys } from "./keys.ts";
 import { PlayerSlot } from "./music/slot.tsx";
 import { address, href, navigate, startRouter } from "./router.ts";
@@ -163,8 +163,7 @@ function start(): void {
   startKeys();
   watchConnection();
   const wanted = chosenLanguage.value ? [chosenLanguage.value] : navigator.languages;
-  const tag = choose(wanted);
-  const ready = tag === language.value ? Promise.resolve() : setLanguage(tag);
+  const ready = setLanguage(choose(wanted)).catch(() => setLanguage("en"));
   void loadSession();
   void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
   registerWorker();

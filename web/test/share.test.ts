@@ -13,7 +13,7 @@ test("the request that shares names the item or the folder, and omits empty choi
 });
 
 test("a list of shares names the owner of others' links, and the kind in the user's language", async () => {
-  await loadMessages("share");
+    await loadMessages("share");
   const share: Share = { id: "1", url: "/s/1", kind: "photo", name: null, description: "", owner: "ann", expires: null, expired: false, visits: 1 };
   assert.equal(shareTitle(share), "Photo");
   assert.equal(shareTitle({ ...share, name: "a.jpg" }), "a.jpg");

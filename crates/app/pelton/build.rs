@@ -31,7 +31,7 @@ fn place_worker() -> Result<(), String> {
     };
     let elf = fs::read(&worker).map_err(|err| refuse(&err.to_string()))?;
     if !elf.starts_with(b"\x7fELF") {
-        return Err(refuse("not an ELF program"));
+        return Err(refuse("the file is not an ELF program"));
     }
     let out = env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR for every build script");
     let placed = Path::new(&out).join("worker");

@@ -86,10 +86,7 @@ async function revoke(visit: Visit, link: string): Promise<void> {
 
 /** Plays a video of a shared folder in a browser without a login. */
 async function watch(visit: Visit, link: string): Promise<void> {
-  const browser = visit.page.context().browser();
-  assert.ok(browser);
-  const context = await browser.newContext({ colorScheme: visit.variant.scheme });
-  const page = await context.newPage();
+  const page = await visit.openOther();
   await page.goto(link);
   const video = page.locator(".videos video").first();
   await video.evaluate(async (it: HTMLVideoElement) => {
@@ -97,16 +94,13 @@ async function watch(visit: Visit, link: string): Promise<void> {
     await it.play();
   });
   await page.waitForFunction(() => (document.querySelector("video")?.currentTime ?? 0) > 0);
-  await context.close();
+  await page.context().close();
 }
 
 /** Opens a link in a browser without a login, with and without scripts. */
 async function see(visit: Visit, link: string, content: string): Promise<void> {
-  const browser = visit.page.context().browser();
-  assert.ok(browser);
   for (const javaScriptEnabled of [true, false]) {
-    const context = await browser.newContext({ javaScriptEnabled });
-    const page = await context.newPage();
+    const page = await visit.openOther({ javaScriptEnabled });
     const response = await page.goto(link);
     assert.equal(response?.status(), 200, link);
     await page.getByRole("heading", { name: DESCRIPTION, level: 1 }).waitFor();
@@ -117,6 +111,6 @@ async function see(visit: Visit, link: string, content: string): Promise<void> {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     }
-    await context.close();
+    await page.context().close();
   }
 }

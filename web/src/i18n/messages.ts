@@ -1,13 +1,13 @@
 import { signal } from "@preact/signals";
 
-import english from "./base/en.json";
+import type base from "./base/en.json";
 import type music from "./music/en.json";
 import type ops from "./ops/en.json";
 import type photos from "./photos/en.json";
 import type playground from "./playground/en.json";
 import type share from "./share/en.json";
 
-type Key = keyof typeof english | keyof typeof music | keyof typeof ops | keyof typeof photos | keyof typeof playground | keyof typeof share;
+type Key = keyof typeof base | keyof typeof music | keyof typeof ops | keyof typeof photos | keyof typeof playground | keyof typeof share;
 
 /**
  * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
@@ -33,6 +33,7 @@ const RIGHT_TO_LEFT = new Set(["ar", "fa", "he", "ur"]);
 type Loader = () => Promise<{ default: Catalogue }>;
 
 const bases: Record<string, Loader> = {
+  en: () => import("./base/en.json"),
   de: () => import("./base/de.json"),
   ar: () => import("./base/ar.json"),
 };
@@ -52,11 +53,9 @@ const parts: Record<Part, Record<string, Loader>> = {
 /** Parts of the catalogue that areas have requested. */
 const wantedParts = new Set<Part>();
 
-/** Tag of the language of the page. */
+/** Tag of the language of the page. Its messages are loaded by `setLanguage`. */
 export const language = signal("en");
-const catalogue = signal<Catalogue>(english);
-/** Messages in English, for those that a language lacks. */
-let inEnglish: Catalogue = english;
+const catalogue = signal<Catalogue>({});
 
 /** Returns the first of the `wanted` languages that has a catalogue, or English. */
 export function choose(wanted: readonly string[]): string {
@@ -68,7 +67,7 @@ export function choose(wanted: readonly string[]): string {
 async function messagesIn(tag: string): Promise<Catalogue> {
   const loaders = [bases[tag], ...[...wantedParts].map((part) => parts[part][tag])];
   const loaded = await Promise.all(loaders.map((load) => load?.()));
-  return Object.assign({}, tag === "en" ? english : {}, ...loaded.map((module) => module?.default));
+  return Object.assign({}, ...loaded.map((module) => module?.default));
 }
 
 /** Loads a part of the catalogue, in the language of the page. */
@@ -76,8 +75,7 @@ export async function loadMessages(part: Part): Promise<void> {
   if (wantedParts.has(part)) return;
   wantedParts.add(part);
   try {
-    inEnglish = await messagesIn("en");
-    catalogue.value = language.value === "en" ? inEnglish : await messagesIn(language.value);
+    catalogue.value = await messagesIn(language.value);
   } catch (error) {
     wantedParts.delete(part);
     throw error;
@@ -86,11 +84,10 @@ export async function loadMessages(part: Part): Promise<void> {
 
 /** Loads the catalogue of a language and shows the page in it. */
 export async function setLanguage(tag: string): Promise<void> {
-  const isKnown = tag in bases;
-  catalogue.value = isKnown ? await messagesIn(tag) : inEnglish;
-  language.value = isKnown ? tag : "en";
-  document.documentElement.lang = language.value;
-  document.documentElement.dir = RIGHT_TO_LEFT.has(language.value) ? "rtl" : "ltr";
+  catalogue.value = await messagesIn(tag);
+  language.value = tag;
+  document.documentElement.lang = tag;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(tag) ? "rtl" : "ltr";
 }
 
 /**
@@ -105,8 +102,7 @@ export function t(key: MessageKey, values: Readonly<Record<string, string | numb
     const form = new Intl.PluralRules(language.value).select(count);
     found = forms[`${key}.${form}`] ?? forms[`${key}.other`] ?? found;
   }
-  found ??= inEnglish[key] ?? inEnglish[`${key}.other`] ?? key;
-  return found.replace(/\{(\w+)\}/g, (whole, name: string) => {
+  return (found ?? key).replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = values[name];
     return typeof value === "number" ? number(value) : (value ?? whole);
   });

@@ -340,7 +340,11 @@ fn mounts(config: &Config) -> Vec<Mount> {
                 is_internal: true,
             }),
             Err(err) => {
-                tracing::warn!(directory = %directory.display(), %err, "cannot create the directory: {what} are not shown");
+                tracing::warn!(
+                    directory = %directory.display(),
+                    %err,
+                    "cannot create the directory, so {what} are not shown"
+                );
             }
         }
     }

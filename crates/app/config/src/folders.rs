@@ -63,7 +63,8 @@ fn unwritable(data: &Path) -> Option<Error> {
         .filter(|path| !path.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let finding = |what: String| {
-        let hint = "without a data directory pictures are still served, but converted again for each request";
+        let hint = "without a data directory, pictures are still served, but each request \
+                    converts its picture again";
         let place = existing.display();
         Error::finding(format!("data: {}: {place}: {what}", data.display())).hint(hint)
     };

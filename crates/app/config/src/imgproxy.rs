@@ -41,7 +41,7 @@ enum Meaning {
     Unsupported,
 }
 
-const ALWAYS_ON: &str = "Pelton always behaves as if the value were true";
+const ALWAYS_ON: &str = "Pelton always behaves as if this variable were true";
 const NO_REMOTE: &str = "remote sources are not supported yet";
 const BY_FORMATS: &str =
     "the setting `formats` lists the formats that are sent to clients that accept them";
@@ -147,14 +147,14 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
             }
             None => {
                 let text =
-                    "has no effect: docs/migrate-imgproxy.md lists the variables that are read";
+                    "has no effect: docs/migrate-imgproxy.md lists the variables that Pelton reads";
                 note(NoteKind::NoEffect, text);
                 continue;
             }
         };
         if name == "QUALITY" {
-            let text = "is a quality on the scale of JPEG: other formats get the quality that \
-                        looks the same";
+            let text = "sets the quality of JPEG: other formats get the quality that looks \
+                        the same";
             note(NoteKind::Taken, text);
         }
         let key = Key::named(setting).expect("the table contains only settings, as a test shows");
@@ -189,7 +189,7 @@ pub(crate) fn unused(config: &Config, first: Option<&Source>) -> Option<Note> {
     let source = first.filter(|_| config.imgproxy.prefix.0.is_none())?;
     Some(Note {
         kind: NoteKind::Unsupported,
-        text: format!("{source} is set, but imgproxy.prefix is off: no URL is an imgproxy URL"),
+        text: format!("{source} is set, but has no effect while imgproxy.prefix is off"),
     })
 }
 
@@ -208,7 +208,7 @@ pub fn load(config: &Config) -> Result<Option<Imgproxy>, Error> {
         ));
     }
     if settings.only_presets && settings.presets.0.is_empty() {
-        let what = "imgproxy.only_presets: there are no presets";
+        let what = "imgproxy.only_presets is true, but there are no presets";
         return Err(Error::usage(what).hint("imgproxy.presets defines presets"));
     }
     let Some(prefix) = settings.prefix.0.clone() else {

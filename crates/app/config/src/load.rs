@@ -86,7 +86,7 @@ fn read(path: &Path) -> io::Result<(PathBuf, String)> {
         .take(FILE_BYTES_MAX + 1)
         .read_to_string(&mut text)?;
     if FILE_BYTES_MAX < read_bytes as u64 {
-        return Err(io::Error::other("larger than 1 MiB"));
+        return Err(io::Error::other("the file is larger than 1 MiB"));
     }
     Ok((path.to_owned(), text))
 }

@@ -55,13 +55,14 @@ pub fn load(config: &Config) -> Result<Permissions, Error> {
     let images = &config.images;
     let keys = keys(config)?;
     if images.require_signature && keys.is_empty() {
-        let what = "images.require_signature: there is no key to verify signatures with";
+        let what =
+            "images.require_signature is true, but there is no key to verify signatures with";
         return Err(
             Error::usage(what).hint("openssl rand -hex 32 makes a key for images.signature_keys")
         );
     }
     if images.presets_only && images.presets.0.is_empty() {
-        let what = "images.presets_only: there are no presets";
+        let what = "images.presets_only is true, but there are no presets";
         return Err(Error::usage(what).hint("images.presets defines presets"));
     }
     Ok(Permissions {
@@ -110,7 +111,7 @@ pub fn keys(config: &Config) -> Result<Vec<SignatureKey>, Error> {
 fn keys_of(path: &Path) -> Result<Vec<SignatureKey>, Error> {
     let unfit = |why: &dyn std::fmt::Display| {
         let what = format!("images.signature_key_file: {}: {why}", path.display());
-        Error::usage(what).hint("openssl rand -hex 32 >> FILE adds a key")
+        Error::usage(what).hint("openssl rand -hex 32 >> FILE adds a key to the file")
     };
     let text = std::fs::read_to_string(path).map_err(|err| unfit(&err))?;
     let lines = text

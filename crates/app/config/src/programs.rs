@@ -132,7 +132,8 @@ impl Entry {
         let has_path = !self.path.as_os_str().is_empty();
         let fault = match () {
             () if self.name == INPUT => {
-                "the name input is reserved: on_error = \"input\" means the request's body"
+                "a program cannot have the name \"input\", because on_error = \"input\" sends the \
+                 body of the request back"
             }
             () if has_path == self.is_chain() => "exactly one of path and programs must be set",
             () if CHAIN_MAX < self.programs.0.len() => "the chain has more than 16 programs",

@@ -190,8 +190,8 @@ impl Resolver {
         Some(Note {
             kind: NoteKind::Taken,
             text: format!(
-                "{path} does not set {there}: {name} keeps {here}, the default of Pelton; the \
-                 default of WebP Server Go is {default}"
+                "{path} does not set {there}, so {name} keeps Pelton's default, which is {here}; \
+                 the default of WebP Server Go is {default}"
             ),
         })
     }
@@ -250,9 +250,11 @@ fn unknown_variable(name: &str) -> Error {
     let near = nearest(&rest(name), known.iter().map(String::as_str));
     Error::usage(format!("unknown variable: {name}")).hint(match near {
         Some(near) => format!("the nearest known variable is PELTON_{near}"),
-        None => "a variable is named PELTON_ and the key in capitals, with _ instead of the dot; \
+        None => {
+            "the name of a variable is PELTON_ and the key in capitals, with _ instead of the dot; \
                  pelton check lists every key"
-            .to_owned(),
+                .to_owned()
+        }
     })
 }
 

@@ -117,7 +117,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
         "#]],
     );
     check(
@@ -129,7 +129,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
         "#]],
     );
     check(
@@ -141,7 +141,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
         "#]],
     );
 }
@@ -227,7 +227,7 @@ fn programs_that_make_no_sense_are_refused() {
         a: no program is called b
         a: no program is called b
         b: another program has the same route
-        input: the name input is reserved: on_error = "input" means the request's body
+        input: a program cannot have the name "input", because on_error = "input" sends the body of the request back
     "#]]
     .assert_eq(&outcomes.replace("pelton: pelton.toml:1: programs: ", ""));
 }
@@ -581,7 +581,7 @@ fn unknown_keys_are_refused_with_the_nearest() {
             pelton: unknown variable: PELTON_QALITY
             hint:   the nearest known variable is PELTON_QUALITY
             pelton: unknown variable: PELTON_FOO
-            hint:   a variable is named PELTON_ and the key in capitals, with _ instead of the dot; pelton check lists every key
+            hint:   the name of a variable is PELTON_ and the key in capitals, with _ instead of the dot; pelton check lists every key
         "#]],
     );
 }

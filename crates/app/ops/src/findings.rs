@@ -155,7 +155,8 @@ fn of_disk(facts: &Facts, found: &mut Vec<Finding>) {
     if facts.variants > 0 && facts.variants <= facts.evicted {
         let count = facts.evicted;
         let text = format!(
-            "the cache is too small: {count} variants were evicted in the last hour, at least as many as the cache holds"
+            "the cache is too small: {count} variants were evicted in the last hour, which is at \
+             least as many as the cache holds"
         );
         let setting = Some("limits.variants_bytes_max");
         found.push(finding(
@@ -181,8 +182,9 @@ fn of_disk(facts: &Facts, found: &mut Vec<Finding>) {
 fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
     if facts.wipe_leaks > 0 {
         let count = facts.wipe_leaks;
-        let text =
-            format!("{count} cells still held data of an earlier job after they had been wiped");
+        let text = format!(
+            "{count} sandbox cells still held data of an earlier job after they had been wiped"
+        );
         found.push(finding(
             "wipeLeaks",
             Severity::Error,
@@ -192,7 +194,9 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
         ));
     }
     if let Some(why) = &facts.fell_back {
-        let text = format!("cells are processes, because microVMs do not work here: {why}");
+        let text = format!(
+            "sandbox cells are processes, because microVMs do not work on this host: {why}"
+        );
         let detail = why.clone().into();
         found.push(finding(
             "fellBack",
@@ -203,7 +207,7 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
         ));
     }
     if !facts.is_wiped {
-        let text = "cells are not wiped between jobs".to_owned();
+        let text = "sandbox cells are not wiped between jobs".to_owned();
         let setting = Some("cell.ephemeral");
         found.push(finding(
             "notWiped",
@@ -215,7 +219,8 @@ fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
     }
     if facts.quarantined > 0 {
         let count = facts.quarantined;
-        let text = format!("{count} originals crashed cells repeatedly, and are sent unconverted");
+        let text =
+            format!("{count} originals crashed sandbox cells repeatedly, and are sent unconverted");
         found.push(finding(
             "quarantine",
             Severity::Note,
@@ -277,7 +282,7 @@ fn of_library(facts: &Facts, found: &mut Vec<Finding>) {
         found.push(finding("scanFailed", Severity::Error, text, None, detail));
     }
     if let Some(why) = &facts.polling {
-        let text = format!("changes of the library are found by polling: {why}");
+        let text = format!("the server detects changes of the library by polling: {why}");
         let detail = why.clone().into();
         found.push(finding(
             "polling",

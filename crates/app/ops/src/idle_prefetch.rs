@@ -97,12 +97,12 @@ impl IdlePrefetch {
         let progress = &self.progress;
         text.counter(
             "pelton_idle_prefetch_variants",
-            "variants that the prefetch in idle time created",
+            "variants that the server created by prefetching in idle time",
             progress.created.load(Relaxed),
         );
         text.counter(
             "pelton_idle_prefetch_failures",
-            "conversions of the prefetch in idle time that failed",
+            "conversions that failed while the server prefetched in idle time",
             progress.failed.load(Relaxed),
         );
     }
@@ -141,7 +141,7 @@ impl IdlePrefetch {
             let bytes_max = service.settings().limits.variants_bytes_max;
             if bytes_max / 100 * CACHE_PCT_MAX <= service.variants().stats().bytes {
                 tracing::info!(
-                    "the prefetch in idle time stops, because the cache of variants is almost full"
+                    "prefetching in idle time stops, because the cache of variants is almost full"
                 );
                 break;
             }

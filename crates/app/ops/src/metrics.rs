@@ -74,10 +74,10 @@ fn process(text: &mut Text) {
     let process = Process::read();
     text.gauge(
         "pelton_resident_bytes",
-        "resident memory of the server, without its cells",
+        "resident memory of the server, without its sandbox cells",
         process.resident_bytes,
     );
-    let help = "CPU time of the server, without its cells";
+    let help = "CPU time of the server, without its sandbox cells";
     text.family("process_cpu_seconds", "counter", help);
     let seconds = process.cpu_ms as f64 / 1e3;
     text.sample("process_cpu_seconds_total", "", seconds);

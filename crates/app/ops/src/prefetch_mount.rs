@@ -28,7 +28,7 @@ impl PrefetchMount {
         let Ok(folder) = path_parameter(query, "folder") else {
             return problem(
                 400,
-                "the query must be empty or folder=PATH, with a path of the library",
+                "the query must be empty, or folder=PATH with a path of the library",
             );
         };
         let ops = Arc::clone(&self.0);

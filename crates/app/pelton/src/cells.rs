@@ -54,10 +54,15 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let (now, code) = match job.replay(&pool, service) {
         Ok(finished) => (
-            format!("with success, {} bytes of output", finished.output_bytes),
+            format!(
+                "successfully, with {} bytes of output",
+                finished.output_bytes
+            ),
             EXIT_OK,
         ),
-        Err(failure) if job.is_same(&failure) => ("in the same way".to_owned(), EXIT_FINDINGS),
+        Err(failure) if job.is_same(&failure) => {
+            ("in the same way as the saved job".to_owned(), EXIT_FINDINGS)
+        }
         Err(failure) => (failure.to_string(), EXIT_FINDINGS),
     };
     print(|out| {

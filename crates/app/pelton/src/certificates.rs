@@ -43,7 +43,11 @@ fn log_renewed(concerns: &[CertificateWarning]) {
 
 /// Logs that the old certificates stay in use.
 fn log_not_renewed(err: &tls::Error) {
-    tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
+    tracing::error!(
+        %err,
+        hint = err.hint(),
+        "cannot load the renewed certificates: the old certificates stay in use"
+    );
 }
 
 /// Logs a warning for each problem of the certificates. Clients may refuse a certificate with such

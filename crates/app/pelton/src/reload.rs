@@ -58,7 +58,9 @@ impl Configured {
                 for error in errors {
                     tracing::error!("{error}");
                 }
-                tracing::error!("configuration not reloaded: the old one stays in force");
+                tracing::error!(
+                    "the configuration was not reloaded: the old configuration stays in force"
+                );
             }
         }
     }

@@ -138,7 +138,7 @@ fn page_assets(config: &Config) -> Result<Assets, Error> {
     if assets.find("app.js").is_none() {
         let what = format!("page_dir: {} has no app.js", folder.display());
         return Err(Error::usage(what).hint(
-            "set page_dir to the folder web/dist after cargo xtask web, which builds the web page",
+            "build the web page with cargo xtask web, then set page_dir to the folder web/dist",
         ));
     }
     Ok(assets)

@@ -365,7 +365,9 @@ fn line(conversion: &Conversion, made: &Converted, with_score: bool) -> String {
     let score = match (with_score, made.score) {
         (false, _) => String::new(),
         (true, Some(score)) => format!(", SSIMULACRA2 {score:.1}"),
-        (true, None) => ", no score, because the picture is animated or too large".to_owned(),
+        (true, None) => {
+            ", no SSIMULACRA2 score, because the picture is animated or too large".to_owned()
+        }
     };
     format!(
         "{}: {} x {} pixels, {} bytes, {:.2} times the size of the original, {} ms of CPU time{}",

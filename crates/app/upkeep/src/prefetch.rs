@@ -37,7 +37,8 @@ pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Er
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));
     report::line(format_args!(
-        "{files} files, {} covers: {} variants created ({}, from {} of originals), {} already existed, {} no smaller than the original, {} failed",
+        "{files} files, {} covers: {} variants created ({} in size, from {} of originals), {} \
+         already existed, {} no smaller than the original, {} failed",
         wanted.len() - files - in_grid,
         count(&tally.created),
         HumanBytes(variant),

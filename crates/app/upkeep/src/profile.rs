@@ -177,10 +177,12 @@ fn refusal(base: &str, response: &mut Response<Body>) -> Error {
 /// Returns the error for a response with this status, problem document and field Retry-After.
 fn refusal_of(base: &str, status: u16, document: &Value, retry_after: Option<&str>) -> Error {
     let text = |name: &str| document.get(name).and_then(Value::as_str);
-    let title = text("title").unwrap_or("no reason given");
+    let title = text("title").unwrap_or("the server gave no reason");
     let what = format!("profile: {base} responded with {status}: {title}");
     match status {
-        200 | 404 => Error::usage(format!("profile: {base} responded with {status}, but no profile"))
+        200 | 404 => Error::usage(format!(
+            "profile: {base} responded with {status}, but sent no profile"
+        ))
             .hint("--url must be the URL of a Pelton server of this version, without a path"),
         300..=399 => Error::usage(what)
             .hint("the server sends profiles over HTTPS only: give an https address with --url, or set admin_listen"),
@@ -351,7 +353,7 @@ mod tests {
             &Value::Null,
             None,
             expect![[r#"
-                pelton: profile: http://nas:3333 responded with 404, but no profile
+                pelton: profile: http://nas:3333 responded with 404, but sent no profile
                 hint:   --url must be the URL of a Pelton server of this version, without a path"#]],
         );
     }

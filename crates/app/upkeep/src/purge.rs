@@ -74,7 +74,7 @@ fn send(server: &RunningServer, selection: Selection<'_>) -> Result<(u16, Value)
 /// Returns the error for a response that does not report the result of a purge.
 fn refusal(base: &str, status: u16, document: &Value) -> Error {
     let title = document.get("title").and_then(Value::as_str);
-    let title = title.unwrap_or("no reason given");
+    let title = title.unwrap_or("the server gave no reason");
     let what = format!("purge: {base} responded with {status}: {title}");
     match status {
         401 | 403 => Error::usage(what).hint(

@@ -92,8 +92,9 @@ fn below(folder: &Path) -> Result<Vec<u8>, Error> {
             "--only: {} is not a folder below the root",
             folder.display()
         );
-        Error::usage(what)
-            .hint("give its path below ROOT, as in pelton scan ~/Music --only 'Band/Album'")
+        Error::usage(what).hint(
+            "give the path of the folder below ROOT, as in pelton scan ~/Music --only 'Band/Album'",
+        )
     })
 }
 
@@ -128,8 +129,8 @@ fn lines(report: &Report) -> String {
     if report.opened != 0 {
         let per_second = report.opened as f64 / report.read.as_secs_f64().max(1e-6);
         out += &format!(
-            "read {} in {} reads, in the order of {}, on {} threads ({}): {per_second:.0} files/s; \
-             {} files have broken tags\n",
+            "read {} in {} read operations, in the order of {}, with {} threads ({}): \
+             {per_second:.0} files/s; {} files have broken tags\n",
             HumanBytes(report.bytes),
             report.reads,
             match report.read_order {

@@ -80,7 +80,7 @@ fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Erro
         UserAction::List => {
             "at the next change, the damaged file is renamed to journal.bad, and a new file is written without the damaged parts"
         }
-        _ => "the damaged file is kept in the same folder as journal.bad",
+        _ => "the damaged file is kept in the same folder, renamed to journal.bad",
     };
     (parts != 0).then(|| {
         let journal = folder.join("journal");
@@ -89,7 +89,9 @@ fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Erro
             journal.display()
         );
         let cause =
-            format!("{bytes} bytes are not complete records, and the changes in them are lost");
+            format!(
+                "{bytes} bytes of the file are not complete records; the changes that they recorded are lost"
+            );
         Error::finding(what).because(cause).hint(hint)
     })
 }
@@ -208,7 +210,7 @@ fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
         ))
     };
     loop {
-        report::line("What must clients log in for?");
+        report::line("For which parts must clients log in?");
         report::line("  music  music with its pages, its covers and /-/api");
         report::line("  all    everything, pictures too");
         report::line(
@@ -312,10 +314,8 @@ fn password() -> Result<String, Error> {
     }
     let password = line.trim_end_matches(['\r', '\n']);
     match password.len() {
-        0 => {
-            Err(Error::usage("user: the password is empty")
-                .hint("echo SECRET | pelton user add NAME"))
-        }
+        0 => Err(Error::usage("user: the password is empty")
+            .hint("pass the password on standard input: echo SECRET | pelton user add NAME")),
         length if PASSWORD_BYTES_MAX < length => {
             Err(Error::usage("user: the password is too long"))
         }

@@ -51,12 +51,14 @@ impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Unread::NotRead => "not read",
-            Unread::Denied => "permission denied; root can read it",
-            Unread::Absent => "does not exist here",
+            Unread::Denied => "permission denied; run as root to read this value",
+            Unread::Absent => "does not exist on this host",
             Unread::Unsupported => "not supported by this kernel or driver",
             Unread::TimedOut => "no reply within the time limit",
-            Unread::NoServer => "no running server was found; --pid or --data names one",
-            Unread::TooLong => "the content is longer than the limit of this program",
+            Unread::NoServer => {
+                "no running server was found; give --pid or --data to name a server"
+            }
+            Unread::TooLong => "the content is longer than this program reads",
             Unread::Malformed => "the content has an unknown format",
             Unread::Refused(status) => {
                 return write!(f, "the server refused the request with status {status}");

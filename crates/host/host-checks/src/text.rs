@@ -66,7 +66,10 @@ pub fn write_report(
     )?;
     match server {
         Some(pid) => writeln!(out, "server: process {pid}")?,
-        None => writeln!(out, "server: none was found; --data or --pid names one")?,
+        None => writeln!(
+            out,
+            "server: no running server was found; give --data or --pid to name a server"
+        )?,
     }
     for standing in Standing::ALL {
         let rows = report.0.iter();
@@ -96,12 +99,13 @@ pub fn write_report(
     }
     writeln!(
         out,
-        "\nThe article is \"Extreme HTTP Performance Tuning\" by Marc Richards (2021), which measured a gain per step."
+        "\nThe libreactor article is \"Extreme HTTP Performance Tuning\" by Marc Richards (2021), \
+         which measured a gain per step."
     )?;
     if !is_full {
         writeln!(
             out,
-            "\npelton doctor --all shows every row in full; docs/doctor.md explains them"
+            "\npelton doctor --all shows every row in full; docs/doctor.md explains the rows"
         )?;
     }
     Ok(())

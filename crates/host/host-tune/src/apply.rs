@@ -67,7 +67,8 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
             Ok(outcome) => match outcome.unrecorded {
                 None => "all changes of this run were reverted".to_owned(),
                 Some(second) => format!(
-                    "all changes of this run were reverted, but the journal could not record that: {second}"
+                    "all changes of this run were reverted, but the journal could \
+                     not record these reverts: {second}"
                 ),
             },
             Err(second) => second.to_string(),
@@ -88,12 +89,14 @@ fn require_free(state: &State, namespace: &Namespace) -> Result<(), Error> {
             "tune apply: the journal contains changes that were made in another network namespace, {}",
             state.namespace
         );
-        return Err(Error::usage(what).hint("use another --data, or run pelton tune revert there"));
+        return Err(Error::usage(what)
+            .hint("use another --data, or run pelton tune revert in that network namespace"));
     }
     if state.is_unconfirmed() {
         let what = "tune apply: earlier changes are not confirmed yet";
-        return Err(Error::usage(what)
-            .hint("pelton tune confirm keeps them, pelton tune revert reverts them"));
+        return Err(Error::usage(what).hint(
+            "run pelton tune confirm to keep these changes, or pelton tune revert to revert them",
+        ));
     }
     Ok(())
 }
@@ -103,7 +106,7 @@ fn refused(setting: &host::Setting, why: SettingFault) -> Error {
     match why {
         SettingFault::Denied => err
             .because("only root may change settings of the host")
-            .hint("sudo pelton tune apply"),
+            .hint("run sudo pelton tune apply"),
         SettingFault::ReadOnly => err
             .because("the file system is mounted read-only, as in most containers")
             .hint("run pelton tune on the host"),
@@ -129,7 +132,10 @@ pub(crate) fn make(
             Error::host(format!(
                 "tune apply: cannot write {new} to {setting}: {what}"
             ))
-            .hint(format!("--exclude {} leaves this row out", check.id))
+            .hint(format!(
+                "add --exclude {} to leave this row out of the plan",
+                check.id
+            ))
         };
         // A change before this one may have reset the setting, such as another number of queues.
         let old = setting.read(roots);

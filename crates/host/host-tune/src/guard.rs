@@ -98,7 +98,8 @@ fn look(roots: &Roots, data: &Path, session: u32) -> Result<Look, Error> {
     }
     match outcome {
         outcome if outcome.is_worth_another_try() => Err(Error::host(format!(
-            "tune guard: {} changes are not reverted, or not recorded as reverted",
+            "tune guard: {} changes were not reverted, \
+             or the journal could not record their revert",
             outcome.left
         ))),
         outcome if outcome.conflicts.is_empty() => Ok(Look::Ended(EXIT_OK)),
@@ -146,7 +147,7 @@ pub(crate) fn start(
     match ready {
         Ok(()) if answer == [READY] => Ok((ours, child.id())),
         Ok(()) => Err(failed(io::Error::other(
-            "an unexpected program was started",
+            "the program that was started is not the process that reverts unconfirmed changes",
         ))),
         Err(err) => {
             child.kill().map_err(failed)?;

@@ -180,8 +180,9 @@ fn failed(path: &Path, what: &str, err: impl std::fmt::Display) -> Error {
 }
 
 fn damaged(path: &Path, what: &str) -> Error {
-    Error::host(format!("tune: {} {what}", path.display()))
-        .hint("if the host has restarted since the apply, nothing is applied: delete the file")
+    Error::host(format!("tune: {}: {what}", path.display())).hint(
+        "if the host has restarted since pelton tune apply, the changes are gone: delete the file",
+    )
 }
 
 impl Folder {
@@ -232,7 +233,11 @@ impl Folder {
             _ => {}
         }
         let Some(folder) = Folder::unlocked(data)? else {
-            return Err(failed(&path, "open", "the folder was removed"));
+            return Err(failed(
+                &path,
+                "open",
+                "the directory was removed in the meantime",
+            ));
         };
         let name = path.join("lock");
         let file = options().open(folder.at("lock"));
@@ -283,10 +288,11 @@ impl Folder {
             .read_to_string(&mut text)
             .map_err(|err| failed(&path, "read", err))?;
         if JOURNAL_BYTES_MAX < text.len() as u64 {
-            let what = format!("is longer than {JOURNAL_BYTES_MAX} bytes");
+            let what = format!("the journal is longer than {JOURNAL_BYTES_MAX} bytes");
             return Err(damaged(&path, &what));
         }
-        State::parse(&text).map_err(|line| damaged(&path, &format!("is damaged in line {line}")))
+        State::parse(&text)
+            .map_err(|line| damaged(&path, &format!("the journal is damaged in line {line}")))
     }
 
     /// Refuses a journal that has no room for a further apply.
@@ -297,10 +303,10 @@ impl Folder {
         match found.len() < JOURNAL_BYTES_MAX / 2 {
             true => Ok(()),
             false => Err(Error::usage(format!(
-                "tune apply: {} is nearly full of earlier changes",
+                "tune apply: {} has little room left, because it contains many earlier changes",
                 path.display()
             ))
-            .hint("pelton tune revert reverts them")),
+            .hint("run pelton tune revert, which reverts the earlier changes")),
         }
     }
 
@@ -368,7 +374,7 @@ fn require_own(found: &Metadata, path: &Path) -> Result<(), Error> {
     match found.uid() == user && !is_shared && !found.is_symlink() {
         true => Ok(()),
         false => Err(Error::host(format!(
-            "tune: {} belongs to another user, or others may write it",
+            "tune: {} belongs to another user, or other users may write to it",
             path.display()
         ))
         .hint("run pelton tune as the user that applied the changes")),
@@ -405,9 +411,9 @@ impl Journal {
         let failure = failed(&self.path, "write", err);
         Err(match cut {
             Ok(_) => failure,
-            Err(second) => {
-                failure.because(format!("a part of the line stays in the file: {second}"))
-            }
+            Err(second) => failure.because(format!(
+                "an incomplete line stays at the end of the file: {second}"
+            )),
         })
     }
 }

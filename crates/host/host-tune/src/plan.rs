@@ -240,7 +240,9 @@ fn add(
 fn present(host: Host<'_>, setting: &Setting) -> Result<String, String> {
     let scope = setting.scope().map_err(|why| why.to_string())?;
     if scope == Scope::Host && !host.namespace.is_of_host {
-        return Err("applies to the whole host, not only to this network namespace".to_owned());
+        return Err(
+            "this setting applies to the whole host, not only to this network namespace".to_owned(),
+        );
     }
     let old = setting.read(host.roots).map_err(|why| why.to_string())?;
     match setting.check_access(host.roots) {

@@ -40,7 +40,7 @@ pub(crate) fn write_plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
             Reason::OnRequest,
             "applied only with --include, because of the risk",
         ),
-        (Reason::NotPossible, "not possible here"),
+        (Reason::NotPossible, "not possible on this host"),
         (Reason::Excluded, "excluded"),
         (Reason::NotNeeded, "not needed"),
     ];
@@ -81,7 +81,7 @@ pub(crate) fn write_applied(
     )?;
     writeln!(
         out,
-        "pelton tune confirm keeps them: run it over a new connection to this machine"
+        "to keep the changes, run pelton tune confirm over a new connection to this machine"
     )
 }
 
@@ -91,13 +91,13 @@ pub(crate) fn finding(outcome: Outcome) -> Option<Error> {
     let hint = match outcome.conflicts.first().map(|first| first.obstacle) {
         None => return outcome.unrecorded,
         Some(Obstacle::OtherValue) => {
-            "pelton tune revert --force restores the old values all the same"
+            "pelton tune revert --force restores the old values nevertheless"
         }
         Some(Obstacle::Absent) => {
             "pelton tune revert --force skips this setting and reverts the others"
         }
         Some(Obstacle::Refused) => {
-            "try again later, or skip this setting by pelton tune revert --force"
+            "run pelton tune revert again later; with --force, it skips this setting"
         }
     };
     let err = Error::finding(format!("tune revert: {texts}")).hint(hint);
@@ -156,9 +156,12 @@ pub(crate) fn write_status(out: &mut dyn Write, status: Option<&Status>) -> io::
             _ if *is_replaced => ", replaced by a later change".to_owned(),
             _ if !change.is_foreign() => String::new(),
             Ok(found) => {
-                format!(", now {found}: another program has changed it, or tune could not write it")
+                format!(
+                    ", now {found}: another program has changed this setting, \
+                     or tune could not write it"
+                )
             }
-            Err(why) => format!(", now unknown: {why}"),
+            Err(why) => format!(", and the present value is unknown: {why}"),
         };
         writeln!(
             out,
@@ -169,25 +172,29 @@ pub(crate) fn write_status(out: &mut dyn Write, status: Option<&Status>) -> io::
 }
 
 fn sentence(progress: Progress) -> String {
-    let unguarded = "the process that should revert them has ended: run pelton tune confirm or pelton tune revert";
+    let unguarded = "the process that should revert the changes has ended: \
+         run pelton tune confirm or pelton tune revert";
     match progress {
         Progress::Reverted => "all changes are reverted".to_owned(),
-        Progress::Restarted => "the host has restarted, which has reset all changed settings".to_owned(),
-        Progress::Confirmed => "confirmed; pelton tune revert reverts the changes".to_owned(),
+        Progress::Restarted => {
+            "the host has restarted, which has reset all changed settings".to_owned()
+        }
+        Progress::Confirmed => {
+            "the changes are confirmed; pelton tune revert reverts them".to_owned()
+        }
         Progress::Waiting {
             left_s,
             is_guarded: true,
         } => {
-            format!(
-                "the changes are reverted in {left_s} s, unless pelton tune confirm keeps them"
-            )
+            format!("the changes are reverted in {left_s} s, unless pelton tune confirm keeps them")
         }
         Progress::Waiting {
             is_guarded: false, ..
         } => format!("the changes are not confirmed, and {unguarded}"),
         Progress::Incomplete { is_guarded: true } => "pelton tune apply is running".to_owned(),
         Progress::Incomplete { is_guarded: false } => {
-            "pelton tune apply was interrupted before it made all its changes: pelton tune revert undoes those it made"
+            "pelton tune apply was interrupted: run pelton tune revert to revert the changes \
+             that it had made"
                 .to_owned()
         }
     }

@@ -171,7 +171,7 @@ fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), Co
             };
             return conflict(
                 obstacle,
-                format!(": {why}; tune had changed it from {old} to {new}"),
+                format!(": {why}; tune had changed this setting from {old} to {new}"),
             );
         }
     };

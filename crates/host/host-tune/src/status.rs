@@ -152,7 +152,7 @@ pub fn confirm(order: &Order) -> Result<usize, Error> {
         Origin::Same => {}
     }
     if state.phase == Phase::Incomplete {
-        let what = "tune confirm: pelton tune apply ended before its last change";
+        let what = "tune confirm: pelton tune apply ended before it had made all its changes";
         return Err(Error::usage(what).hint("pelton tune revert reverts the changes that it made"));
     }
     folder.append()?.write(&Record::Confirmed)?;

@@ -65,7 +65,9 @@ impl Mapped {
     pub fn open(file: File) -> io::Result<Mapped> {
         let break_s = fs::read_to_string(BREAK_TIME)?;
         if break_s.trim().parse::<u32>().unwrap_or(0) < BREAK_S_MIN {
-            let text = format!("{BREAK_TIME} is less than {BREAK_S_MIN} s, too short to map files");
+            let text = format!(
+                "{BREAK_TIME} must be at least {BREAK_S_MIN} s, so that files can be mapped"
+            );
             return Err(io::Error::other(text));
         }
         // The kernel sends a signal when the lease must be given up. The default signal, SIGIO,

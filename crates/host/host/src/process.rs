@@ -183,7 +183,7 @@ fn quota(roots: &Roots, group: Result<&str, Unread>) -> Fact<Quota> {
         let folder = folders.first().expect("a path has itself as an ancestor");
         Fact::known(
             folder.display().to_string(),
-            "no file with a quota, as in the root control group",
+            "no quota: the files cpu.max and cpu.cfs_quota_us do not exist",
             none,
         )
     })

@@ -356,7 +356,7 @@ fn read_maps(path: &Path) -> io::Result<String> {
     match (bytes as u64) < MAPS_BYTES_MAX {
         true => Ok(maps),
         false => Err(io::Error::other(format!(
-            "more than {MAPS_BYTES_MAX} bytes of mappings"
+            "the list of mappings is {MAPS_BYTES_MAX} bytes long or longer"
         ))),
     }
 }

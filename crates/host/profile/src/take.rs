@@ -135,9 +135,9 @@ impl Error {
                  the capability CAP_PERFMON does it for one program",
             ),
             Error::Refused { .. } => Some(
-                "the process may belong to another user, or a seccomp filter or security module \
-                 (of a container, for example) denies perf_event_open: run as the server's user \
-                 or as root, and allow the call",
+                "if the process belongs to another user, run the command as that user or as root; \
+                 if a seccomp filter or a security module, such as that of a container, denies \
+                 perf_event_open, allow that call",
             ),
             Error::TooManyThreads { .. } => Some("raise the limit of open files by ulimit -n"),
             Error::NoProcess(_) | Error::Cancelled | Error::Host(_) => None,

@@ -52,10 +52,14 @@ impl FromStr for Network {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),
         };
-        let address = address.parse().map_err(|_| "not an address")?;
+        let address = address
+            .parse()
+            .map_err(|_| "the text is not an IP address")?;
         let prefix_bits = match prefix {
             None => width(address),
-            Some(prefix) => prefix.parse().map_err(|_| "not a prefix length")?,
+            Some(prefix) => prefix
+                .parse()
+                .map_err(|_| "the text after the slash is not a prefix length")?,
         };
         Network::new(address, prefix_bits).ok_or("the prefix is longer than the address")
     }

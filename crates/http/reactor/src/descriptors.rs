@@ -19,7 +19,11 @@ pub fn raise_descriptors_max() -> Result<u64, Error> {
         current: maximum,
         maximum,
     };
-    setrlimit(Resource::Nofile, raised)
-        .map_err(|errno| Error::host("cannot raise the limit of open descriptors", errno.into()))?;
+    setrlimit(Resource::Nofile, raised).map_err(|errno| {
+        Error::host(
+            "cannot raise the limit on open file descriptors",
+            errno.into(),
+        )
+    })?;
     Ok(maximum.unwrap_or(u64::MAX))
 }

@@ -99,7 +99,7 @@ pub(crate) fn receive_listeners(from: &UnixStream) -> io::Result<Vec<TcpListener
     let count = u32::from_le_bytes(count) as usize;
     if DESCRIPTORS_MAX < count {
         return Err(io::Error::other(format!(
-            "{count} sockets exceed the maximum of {DESCRIPTORS_MAX}"
+            "the other process passes {count} sockets, more than the maximum of {DESCRIPTORS_MAX}"
         )));
     }
     let mut listeners = Vec::with_capacity(count);

@@ -52,7 +52,10 @@ impl Listeners {
     pub fn steer(mut self, steering: Steering) -> Result<Listeners, Error> {
         let failed = |source| {
             Error::host(
-                format!("cannot steer connections by {}", steering.name()),
+                format!(
+                    "cannot distribute connections over the cores by {}",
+                    steering.name()
+                ),
                 source,
             )
         };

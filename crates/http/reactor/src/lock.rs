@@ -95,7 +95,7 @@ impl DirLock {
             tracing::warn!(
                 %error,
                 file = %self.path.display(),
-                "the directory is locked, but its lock file cannot be written"
+                "the directory is now locked, but the process ID cannot be written to the lock file"
             );
         }
     }

@@ -65,8 +65,8 @@ fn render_cores(text: &mut Text, cores: &[Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of responses that clients have not read yet, including bytes of files only over \
-         HTTP/2; updated every half second",
+        "bytes of responses that clients have not read yet (bytes of files count only over \
+         HTTP/2); updated every half second",
         sum(&Counters::queued_bytes),
     );
     text.family(
@@ -116,12 +116,13 @@ fn render_balance(text: &mut Text, cores: &[Counters]) {
     text.sample("pelton_core_imbalance_ratio", "", imbalance);
     text.counter(
         "pelton_connections_located",
-        "connections (1 in 8) for which the kernel was asked which CPU received their packets",
+        "sampled connections (1 in 8): the server asks the kernel which CPU received their packets",
         cores.iter().map(Counters::located).sum(),
     );
     text.counter(
         "pelton_connections_local",
-        "connections of pelton_connections_located whose packets arrived on the CPU of their core",
+        "sampled connections (see pelton_connections_located) whose packets arrived on the CPU of \
+         their core",
         cores.iter().map(Counters::local).sum(),
     );
     text.family(

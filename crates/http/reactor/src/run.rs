@@ -158,7 +158,7 @@ impl Shared {
             cores::pin(&cores::only(id)).map_err(failed("cannot pin the thread"))?;
         }
         if let Err(error) = slice::request_low_latency() {
-            tracing::debug!(core = index, %error, "cannot set the time slice of the core's thread");
+            tracing::debug!(core = index, %error, "cannot set the time slice of the thread");
         }
         let runtime = self
             .runtime(index)
@@ -174,7 +174,7 @@ impl Shared {
             let clock = Clock::new(0, unix_secs());
             let core = Core::new(index, id, self.limits, clock, Arc::clone(&self.counters));
             let acceptor = Acceptor::new(core.clone(), sockets, self.shed_response)
-                .map_err(failed("cannot reserve a spare descriptor"))?;
+                .map_err(failed("cannot reserve a spare file descriptor"))?;
             let mut ticks = interval(Duration::from_millis(TICK_MS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let serving = RunningCore {

@@ -51,7 +51,7 @@ impl Headers {
             }
             if RESERVED_FIELDS.contains(&&**name) {
                 return Err(format!(
-                    "{name} cannot be set: the server sets it per response"
+                    "{name} cannot be set: the server sets this field for each response"
                 ));
             }
             if value.bytes().any(|byte| byte.is_ascii_control()) {

@@ -32,8 +32,8 @@ impl Core {
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
              content=\"width=device-width,initial-scale=1\"><title>Not found · Pelton</title>\
              <link rel=\"icon\" href=\"{root}favicon.ico\">\
-             <style>{STYLE}</style><main><h1>There is no such page</h1><p>The link may be wrong, or what \
-             it showed was moved or deleted.<p><a href=\"{root}-/\">To the start page</a></main>"
+             <style>{STYLE}</style><main><h1>There is no such page</h1><p>The link may be wrong, or the \
+             page was moved or deleted.<p><a href=\"{root}-/\">To the start page</a></main>"
         );
         response.fields = Fields::Listed(vec![
             ("content-type".into(), "text/html; charset=utf-8".into()),

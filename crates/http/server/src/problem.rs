@@ -215,7 +215,7 @@ impl Problem {
             Problem::NoPage { .. } => "the picture has no such page",
             Problem::NoFrame { .. } => "the picture has no such frame",
             Problem::Unauthorized | Problem::UnauthorizedPage => "a login is needed",
-            Problem::NotAllowed => "only an admin may see this",
+            Problem::NotAllowed => "only an admin has access to this resource",
             Problem::Guessing { .. } => "too many logins have failed",
             Problem::UnknownHost => "the setting `hosts` does not list the requested host",
             Problem::ForeignOrigin => "the setting `origins` does not list the page's origin",

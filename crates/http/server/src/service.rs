@@ -75,7 +75,7 @@ pub struct OpenError {
 fn open_library(settings: &Settings) -> Result<Library, OpenError> {
     let opened = Library::open(&settings.mounts, &settings.data);
     opened.map_err(|(path, source)| OpenError {
-        doing: "cannot open library",
+        doing: "cannot open the library",
         path,
         source,
     })
@@ -85,7 +85,7 @@ fn open_library(settings: &Settings) -> Result<Library, OpenError> {
 fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog>, OpenError> {
     let started = AccessLog::start(&settings.access, cores, settings.access_limits);
     started.map_err(|source| OpenError {
-        doing: "cannot open access log",
+        doing: "cannot open the access log",
         path: match &settings.access {
             access::Sink::File(path) => path.clone(),
             access::Sink::Off | access::Sink::Stderr => PathBuf::new(),

@@ -50,6 +50,8 @@ pub struct Links<'a> {
     pub root: &'a str,
     /// Relative URL of an equivalent page that needs no scripts.
     pub plain: &'a str,
+    /// Language whose messages the document preloads, one of [`Assets::languages`].
+    pub language: &'a str,
     /// Nonce of the script element, as in the Content-Security-Policy (CSP Level 3 §7.1).
     pub nonce: &'a str,
 }
@@ -99,6 +101,12 @@ impl Assets {
         })
     }
 
+    /// Returns the tags of the languages in which the embedded page has messages, such as `de`.
+    pub fn languages() -> impl Iterator<Item = &'static str> {
+        let tag = |file: &'static Embedded| file.name.strip_prefix("base-")?.strip_suffix(".js");
+        FILES.iter().filter_map(tag)
+    }
+
     /// Returns the HTML document that loads the page, or `None` if the folder does not contain it.
     #[must_use]
     pub fn shell(&self, links: Links<'_>) -> Option<String> {
@@ -107,6 +115,7 @@ impl Assets {
         let assets = format!("{}-/app/{}/", links.root, self.version());
         let text = template.replace("{assets}", &assets);
         let text = text.replace("{root}", links.root);
+        let text = text.replace("{language}", links.language);
         let text = text.replace("{plain}", &encode_double_quoted_attribute(links.plain));
         Some(text.replace("{nonce}", links.nonce))
     }

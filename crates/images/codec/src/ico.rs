@@ -46,7 +46,7 @@ fn decode_bmp(entry: &IcoEntry, picture: &[u8]) -> Result<Decoded, Error> {
     let decoder = IcoDecoder::new(Cursor::new(&file)).map_err(error)?;
     let (width_px, height_px) = decoder.dimensions();
     if Size::new(width_px, height_px) != entry.size || decoder.color_type() != ColorType::Rgba8 {
-        let detail = "ico: the size or colours of the picture differ from its directory entry";
+        let detail = "ico: the size or colours of the picture differ from those in the directory";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     }
     let mut rgba = buffer::packed(entry.size, Layout::Rgba)?;

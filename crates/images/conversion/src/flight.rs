@@ -129,7 +129,7 @@ impl FlightStats {
         );
         text.gauge(
             "pelton_conversions_memory_bytes",
-            "estimated memory of the conversions and comparisons in progress",
+            "estimated memory of the conversions and quality comparisons in progress",
             self.memory_bytes,
         );
     }

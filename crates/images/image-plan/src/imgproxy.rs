@@ -152,7 +152,7 @@ impl AppliedPresets {
             return Err(ImgproxyError::option("preset", problem));
         }
         if self.count == PRESETS_MAX {
-            let problem = format!("a URL applies at most {PRESETS_MAX} presets");
+            let problem = format!("a URL may apply at most {PRESETS_MAX} presets");
             return Err(ImgproxyError::option("preset", &problem));
         }
         self.count += 1;

@@ -75,7 +75,11 @@ impl QueryError {
     }
 
     pub(crate) fn duplicate(parameter: &str) -> QueryError {
-        QueryError::new(QueryErrorKind::Duplicate, parameter, "given more than once")
+        QueryError::new(
+            QueryErrorKind::Duplicate,
+            parameter,
+            "must not be given more than once",
+        )
     }
 
     pub(crate) fn unknown_preset(parameter: &str) -> QueryError {
@@ -641,7 +645,11 @@ fn percent_decoded(parameter: &str, text: &str) -> Result<String, QueryError> {
 
 fn unknown(name: &str) -> QueryError {
     if PLANNED.contains(&name) {
-        return QueryError::new(QueryErrorKind::Reserved, name, "not supported yet");
+        return QueryError::new(
+            QueryErrorKind::Reserved,
+            name,
+            "this parameter is not supported yet",
+        );
     }
     let problem = match nearest(name) {
         Some(nearest) => format!("unknown parameter, did you mean {nearest}?"),

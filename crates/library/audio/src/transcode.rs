@@ -54,7 +54,8 @@ pub fn transcode<W: Write>(
             }
             Err(error) => {
                 remarks.push(format!(
-                    "original is damaged; only the part before the damage is transcoded: {error}"
+                    "the original is damaged; only the part before the damage is transcoded: \
+                     {error}"
                 ));
                 is_complete = true;
             }

@@ -114,7 +114,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     if seen.state.has_alike(name) {
         return Err(Fault::new(
             Code::Generic,
-            "a user with this name exists already",
+            "a user with this name already exists",
         ));
     }
     if call.context.limits.kept_max <= seen.state.users.len() {

@@ -183,7 +183,10 @@ impl Refusal {
                 403,
                 "this user may not create playlists: an admin must permit it".to_owned(),
             ),
-            Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
+            Refusal::NotAllowed => (
+                403,
+                "only an admin is authorized for this operation".to_owned(),
+            ),
             Refusal::MayNotShare => (
                 403,
                 "this user may not create or change share links: an admin must permit it"

@@ -93,7 +93,10 @@ impl Fault {
     }
 
     pub(crate) fn not_allowed() -> Fault {
-        Fault::new(Code::NotAllowed, "this user may not do that")
+        Fault::new(
+            Code::NotAllowed,
+            "this user is not authorized for this operation",
+        )
     }
 
     /// Returns the error for a user who has reached a limit on stored data.

@@ -57,6 +57,6 @@ impl TryFrom<String> for Id {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Id, &'static str> {
-        Id::parse(&text).ok_or("not an id")
+        Id::parse(&text).ok_or("the text is not an id")
     }
 }

@@ -67,6 +67,7 @@ mod groups;
 mod guard;
 mod ids;
 mod index;
+pub mod language;
 mod library_access;
 mod limits;
 mod params;

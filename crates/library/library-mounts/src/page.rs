@@ -9,8 +9,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::players::accepted_languages;
 use bytes::Bytes;
 use http1::accept;
+use library_api::language::preferred;
 use rustix::rand::{GetRandomFlags, getrandom};
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -66,9 +68,13 @@ impl Shell {
             return not_allowed();
         }
         let (nonce, root) = (nonce(), root_of(request.path));
+        let languages: Vec<&str> = Assets::languages().collect();
+        let language = preferred(&accepted_languages(request), &languages);
         let links = Links {
             root: &root,
             plain: &format!("{root}-/{}", plain_of(request.path)),
+            // The script may load another language, which its user has chosen.
+            language: language.unwrap_or("en"),
             nonce: &nonce,
         };
         let Some(shell) = self.0.shell(links) else {
@@ -78,6 +84,7 @@ impl Shell {
             ("content-type", "text/html; charset=utf-8".to_owned()),
             // A stored copy would have the nonce of an earlier response.
             ("cache-control", "no-cache".to_owned()),
+            ("vary", "Accept-Language".to_owned()),
             ("content-security-policy", policy(&nonce)),
             ("cross-origin-opener-policy", "same-origin".to_owned()),
             ("referrer-policy", "same-origin".to_owned()),

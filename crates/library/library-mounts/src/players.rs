@@ -633,7 +633,7 @@ impl Shares {
 }
 
 /// Returns the value of the Accept-Language field; empty without the field.
-fn accepted_languages(request: &MountRequest<'_>) -> String {
+pub(crate) fn accepted_languages(request: &MountRequest<'_>) -> String {
     let mut fields = request.fields.clone();
     let found = fields.find(|(name, _)| name.eq_ignore_ascii_case("accept-language"));
     found.map_or_else(String::new, |(_, value)| {

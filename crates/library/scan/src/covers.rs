@@ -90,7 +90,9 @@ impl Covers {
     pub fn open(root: &Path, folder: &Path, limits: CoverLimits) -> Result<Covers, ScanError> {
         let mut found = Vec::new();
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
-        listed.map_err(|err| ScanError::host("list the extracted covers in", folder, err))?;
+        listed.map_err(|err| {
+            ScanError::host("list the extracted covers in the folder", folder, err)
+        })?;
         found.sort_unstable();
         let mut extracted = ExtractedFiles {
             places: LruCache::new(limits.places_max),

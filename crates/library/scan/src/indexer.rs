@@ -121,7 +121,8 @@ impl LibraryIndexer {
             move |err: io::Error| ScanError::host(doing, &folder, err)
         };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let wake = wake.map_err(|err| refused("create an eventfd for the index in")(err.into()))?;
+        let wake = wake
+            .map_err(|err| refused("create an eventfd for the index in the folder")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
             // The first scan builds a new index, or reports why that is not possible.
@@ -149,7 +150,9 @@ impl LibraryIndexer {
             .spawn(move || its.run(last));
         Ok(LibraryIndexer {
             shared,
-            thread: Mutex::new(Some(thread.map_err(refused("start a scan thread for"))?)),
+            thread: Mutex::new(Some(thread.map_err(refused(
+                "start the thread that scans the library, whose index is in the folder",
+            ))?)),
         })
     }
 

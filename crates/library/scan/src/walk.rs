@@ -162,7 +162,7 @@ impl Tree<'_> {
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
-                    let reason = format!("cannot read this file, whose rules are ignored: {err}");
+                    let reason = format!("cannot read this file, so its rules are ignored: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;

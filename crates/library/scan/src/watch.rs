@@ -45,7 +45,7 @@ impl fmt::Display for Watch {
             Watch::Off => f.write_str("off"),
             Watch::Inotify { folders } => write!(f, "inotify, {folders} folders"),
             Watch::Polling { every, why } => {
-                write!(f, "polling every {} s: {why}", every.as_secs())
+                write!(f, "polling the library every {} s: {why}", every.as_secs())
             }
         }
     }

@@ -65,7 +65,7 @@ fn read(input: &mut Input<'_>, picture: &Picture) -> Result<Vec<u8>, Error> {
     let skip = picture.skip as usize;
     if plain.len() < skip {
         return Err(Error::malformed(
-            "the picture begins at an offset beyond its end",
+            "the offset of the picture lies beyond the end of the data of the tag",
         ));
     }
     plain.drain(..skip);

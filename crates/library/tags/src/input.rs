@@ -113,7 +113,7 @@ impl<'a> Input<'a> {
         let at = part.start.saturating_add(skip);
         if part.end < at.saturating_add(N as u64) {
             return Err(Error::malformed(
-                "a part of the file is shorter than its fields",
+                "a structure in the file is too short for its fields",
             ));
         }
         self.array(at)

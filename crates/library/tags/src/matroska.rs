@@ -132,7 +132,9 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     if known.has_video {
-        return Err(Error::malformed("the Matroska file has a video track"));
+        return Err(Error::malformed(
+            "the Matroska file has a video track, so it is not indexed as music",
+        ));
     }
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("the Matroska file has no audio track"));

@@ -162,14 +162,17 @@ impl Bootable {
                 Err(malformed) => format!("malformed head of the response: {malformed:?}"),
             },
             Err(failure) if failure.kind == FailureKind::TimedOut && wall_ms == left_ms => format!(
-                "not ready within max_boot_time, {} ms",
+                "the program was not ready within max_boot_time, {} ms",
                 self.limits.max_boot_time_ms
             ),
             Err(failure) => failure.detail,
         };
         let what = format!("programs.{}: warm-up failed: {why}", self.entry.name);
         Err(Error::usage(what)
-            .because("before a program serves clients, it must respond to a GET request for its route, without a body")
+            .because(
+                "before a program serves clients, it must respond to a GET request for its route; \
+                 the request has no body",
+            )
             .hint("set warmup = 0 to start the program without a warm-up"))
     }
 }

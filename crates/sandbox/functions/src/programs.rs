@@ -61,8 +61,10 @@ pub fn alone(
     worker: &'static [u8],
 ) -> Result<sandbox::Pool, Error> {
     let entry = config.programs.named(name).ok_or_else(|| {
-        Error::usage(format!("programs.{name}: there is no such table"))
-            .hint("give the configuration file that contains the table by --config FILE")
+        Error::usage(format!(
+            "programs.{name}: the configuration has no such table"
+        ))
+        .hint("give the configuration file that contains the table by --config FILE")
     })?;
     let booted = Bootable::new(entry, config, backend)?.start(worker)?;
     Ok(booted.pool)

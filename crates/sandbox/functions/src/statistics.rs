@@ -174,10 +174,16 @@ const fn gauge(name: &'static str, help: &'static str, read: fn(&Unit, &Stats) -
 
 const ROWS: &[Row] = &[
     counter("runs", "requests that ran in a cell", |_, stats| stats.runs),
-    counter("finished", "runs that produced a response", |_, stats| {
-        stats.finished
-    }),
-    counter("wipes", "cells wiped after a run", |_, stats| stats.wipes),
+    counter(
+        "finished",
+        "requests for which the program produced a response",
+        |_, stats| stats.finished,
+    ),
+    counter(
+        "wipes",
+        "cells whose memory was reset after a request",
+        |_, stats| stats.wipes,
+    ),
     counter(
         "wait_microseconds",
         "time that requests waited for a free cell",
@@ -188,9 +194,11 @@ const ROWS: &[Row] = &[
         "requests refused because all cells were busy",
         |unit, _| read(&unit.counts.refused),
     ),
-    counter("cpu_microseconds", "CPU time of runs", |_, stats| {
-        stats.cpu_us
-    }),
+    counter(
+        "cpu_microseconds",
+        "CPU time of the runs of programs",
+        |_, stats| stats.cpu_us,
+    ),
     counter(
         "wall_microseconds",
         "time from passing a request to a cell until its reply",
@@ -198,7 +206,7 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "dirty_bytes",
-        "bytes of memory that runs in microVMs have written to",
+        "bytes of memory that programs in microVMs have written to",
         |_, stats| stats.dirty_bytes,
     ),
     counter(
@@ -227,7 +235,9 @@ const ROWS: &[Row] = &[
     gauge("state_bytes", "memory of the program's store", |unit, _| {
         unit.store_usage().bytes
     }),
-    gauge("running", "runs in progress", |_, stats| stats.running),
+    gauge("running", "runs of programs in progress", |_, stats| {
+        stats.running
+    }),
     gauge(
         "waiting",
         "requests that wait for a free cell",
@@ -256,7 +266,7 @@ fn family(text: &mut Text, row: &Row, table: &Table) {
 }
 
 fn kills(text: &mut Text, table: &Table) {
-    let help = "runs that were ended, by cause";
+    let help = "runs of programs that the server ended early, by cause";
     text.family("pelton_program_kills", "counter", help);
     for (name, unit) in &table.units {
         for (cause, value) in stats_kills(&unit.stats()) {

@@ -139,7 +139,7 @@ impl Unit {
             tracing::info!(
                 program = self.name,
                 words = output.remark,
-                "program wrote to stderr"
+                "a program wrote to stderr"
             );
         }
         Ok(output)

@@ -89,11 +89,11 @@ impl Image {
         }
         let count = number16(head, 56);
         if usize::from(number16(head, 54)) != PROGRAM_HEADER_BYTES || HEADERS_MAX < count {
-            return Err(ElfError::Malformed("program headers"));
+            return Err(ElfError::Malformed("invalid program headers"));
         }
         let offset = number64(head, 32);
         let table = range(offset, u64::from(count) * PROGRAM_HEADER_BYTES as u64, file)
-            .ok_or(ElfError::Truncated("its program headers"))?;
+            .ok_or(ElfError::Truncated("the table of program headers"))?;
         let mut image = Image {
             entry: number64(head, 24),
             relocatable: kind == TYPE_SHARED,
@@ -124,9 +124,11 @@ impl Image {
                 let (address, memory_bytes) = (number64(header, 16), number64(header, 40));
                 let end = address.checked_add(memory_bytes);
                 let end = end.filter(|end| *end <= ADDRESS_MAX);
-                let end = end.ok_or(ElfError::Malformed("address of a segment"))?;
+                let end = end.ok_or(ElfError::Malformed("invalid address of a segment"))?;
                 if memory_bytes < file.len() as u64 {
-                    return Err(ElfError::Malformed("size of a segment in memory"));
+                    return Err(ElfError::Malformed(
+                        "a segment is longer in the file than in memory",
+                    ));
                 }
                 let flags = number32(header, 4);
                 let segment = Segment {
@@ -153,7 +155,9 @@ impl Image {
             .into_iter()
             .any(|pair| pair[1].memory.start < pair[0].memory.end)
         {
-            return Err(ElfError::Malformed("order of segments"));
+            return Err(ElfError::Malformed(
+                "segments overlap, or are not in the order of their addresses",
+            ));
         }
         let runs = |segment: &&Segment| segment.execute && segment.memory.contains(&self.entry);
         if !self.segments.iter().any(|segment| runs(&segment)) {
@@ -219,12 +223,12 @@ impl fmt::Display for ElfError {
             ElfError::Truncated(what) => {
                 write!(f, "truncated: {what} lies beyond the end of the file")
             }
-            ElfError::Malformed(what) => write!(f, "malformed: invalid {what}"),
+            ElfError::Malformed(what) => write!(f, "malformed: {what}"),
             ElfError::WritableCode => {
-                f.write_str("requests memory that is both writable and executable")
+                f.write_str("the file requests memory that is both writable and executable")
             }
             ElfError::NoCode => {
-                f.write_str("malformed: its entry point is in no executable segment")
+                f.write_str("malformed: the entry point is not in an executable segment")
             }
         }
     }

@@ -216,19 +216,20 @@ impl Running<'_> {
             }
             Next::Exited(0) if self.guest.protocol == JobProtocol::Streams => self.done(job),
             Next::Exited(code) => self.failed(job, &format!("exit code {code}")),
-            Next::Died(how) => self.failed(job, &format!("died {how}")),
+            Next::Died(how) => self.failed(job, &how),
             Next::TooLarge => {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 JobOutcome {
-                    reply: Ok(reply.with_detail("exceeded the size limit of its output")),
+                    reply: Ok(reply.with_detail("the output exceeded its size limit")),
                     // A program that exchanges records cannot be used again: it would write the
                     // rest of this answer, and the host would take the rest for the next answer.
                     is_reusable: self.guest.protocol != JobProtocol::Records,
                 }
             }
-            Next::Wait { .. } => {
-                self.failed(job, "requested a job before it replied to the current one")
-            }
+            Next::Wait { .. } => self.failed(
+                job,
+                "the worker requested a job before it replied to the current one",
+            ),
             Next::Broken(words) => self.failed(job, &String::from_utf8_lossy(&words)),
             Next::Go => unreachable!("`until` goes on"),
         })
@@ -273,7 +274,7 @@ impl Running<'_> {
             .memory
             .slice_mut(address, room.min(bytes.len() as u64));
         let place = place.map_err(|_| {
-            "the program waits for its job at an address that is not mapped".to_owned()
+            "the memory into which the program wants to receive its job is not mapped".to_owned()
         })?;
         place.copy_from_slice(&bytes[..place.len()]);
         let bytes = place.len();
@@ -359,15 +360,15 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
         Next::Wait { address, bytes } => Ok((address, bytes)),
         Next::Broken(report) => Err(sandbox_protocol::control::broken_reason(&report)),
         Next::Exited(code) => Err(format!(
-            "ended before it requested a job, exit code {code} {}",
+            "the program ended before it requested a job, exit code {code} {}",
             linux.last_message()
         )),
         Next::Died(how) => Err(format!(
-            "died before it requested a job, {how} {}",
+            "the program {how}, before it requested a job {}",
             linux.last_message()
         )),
         Next::Reply(_) | Next::Answered(_) | Next::TooLarge | Next::Go => {
-            Err("replied before it requested a job".to_owned())
+            Err("the program replied before it requested a job".to_owned())
         }
     }
 }

@@ -316,7 +316,7 @@ fn add(
             execute: like.execute || rights.execute,
         };
         if shared.write && shared.execute {
-            return Err("code and writable data share a page".to_owned());
+            return Err("a page contains both code and writable data".to_owned());
         }
         last.end = pages.start;
         let empty = last.is_empty();

@@ -110,18 +110,22 @@ impl Machine {
         loop {
             let port = match self.vcpu.run() {
                 Ok(VcpuExit::IoOut(port, _)) => port,
-                Ok(VcpuExit::Shutdown) => return Ok(Exit::Died("by a triple fault".to_owned())),
+                Ok(VcpuExit::Shutdown) => {
+                    return Ok(Exit::Died("died by a triple fault".to_owned()));
+                }
                 Ok(VcpuExit::MemoryFault { gpa, .. }) => {
-                    return Ok(Exit::Died(format!("by a write to code at {gpa:#x}")));
+                    return Ok(Exit::Died(format!("died by a write to code at {gpa:#x}")));
                 }
                 Ok(exit) => {
-                    return Ok(Exit::Died(format!("by an unexpected exit: {exit:?}")));
+                    return Ok(Exit::Died(format!(
+                        "died by an unexpected exit of the virtual CPU: {exit:?}"
+                    )));
                 }
                 Err(error) => match error.errno() {
                     libc::EINTR => return Ok(Exit::Interrupted),
                     libc::EAGAIN => continue,
                     libc::EFAULT => {
-                        return Ok(Exit::Died("by a write outside its memory".to_owned()));
+                        return Ok(Exit::Died("died by a write outside its memory".to_owned()));
                     }
                     _ => return Err(refused("KVM_RUN")(error)),
                 },
@@ -272,13 +276,16 @@ impl Machine {
     fn exception(&mut self, vector: u16) -> Result<String, Refused> {
         let stack = self.regs.rsp;
         let place = match cpu::pushed(self.memory.system_mut(), stack) {
-            Some((rip, rsp)) => format!(", instruction {rip:#x}, stack {rsp:#x}"),
+            Some((rip, rsp)) => format!(", instruction pointer {rip:#x}, stack pointer {rsp:#x}"),
             None => String::new(),
         };
         let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
         Ok(match vector {
-            PAGE_FAULT => format!("by a page fault at address {:#x}{place}", sregs.cr2),
-            _ => format!("by exception {vector}, {}{place}", exception_name(vector)),
+            PAGE_FAULT => format!("died by a page fault at address {:#x}{place}", sregs.cr2),
+            _ => format!(
+                "died by exception {vector}, {}{place}",
+                exception_name(vector)
+            ),
         })
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// attacker.
 const JOBS: [(&str, &str); 6] = [
     ("nothing", ""),
-    ("echo of 1 KB", "echo"),
+    ("echo 1 KB", "echo"),
     ("touch 1 MiB", "touch 1048576"),
     ("touch 4 MiB", "touch 4194304"),
     ("touch 16 MiB", "touch 16777216"),

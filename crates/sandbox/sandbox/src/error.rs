@@ -43,7 +43,7 @@ impl Error {
     pub(crate) fn host(action: impl Into<String>, source: impl Into<io::Error>) -> Error {
         Error {
             kind: ErrorKind::Host,
-            action: format!("cannot {}", action.into()),
+            action: action.into(),
             source: Some(source.into()),
         }
     }
@@ -111,10 +111,7 @@ impl Failure {
     }
 
     pub(crate) fn host(action: &str, source: impl Into<io::Error>) -> Failure {
-        Failure::new(
-            FailureKind::Host,
-            format!("cannot {action}: {}", source.into()),
-        )
+        Failure::new(FailureKind::Host, format!("{action}: {}", source.into()))
     }
 }
 

@@ -26,7 +26,7 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_wipes",
-        "cells wiped after their job",
+        "cells whose memory was reset after a job",
         cells.wipes,
     );
     text.counter(
@@ -36,7 +36,7 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_wipe_leaks",
-        "test values of earlier jobs that were found after a wipe; any value but 0 is a defect",
+        "cells in which a wipe left data of the previous job; more than 0 means a defect of Pelton",
         cells.wipe_leaks,
     );
     text.counter(

@@ -179,7 +179,8 @@ impl Pool {
         let job = crate::probe::empty_job(&pool)?;
         if AUTO_JOB_MAX < job && limits.min_isolation != Isolation::MicroVm {
             let action = format!(
-                "an empty job takes {} µs in a microVM on this host, too slow for auto",
+                "an empty job takes {} µs in a microVM on this host, \
+                 which is too slow for the backend auto",
                 job.as_micros()
             );
             return Err(Error::new(ErrorKind::Host, action));
@@ -199,7 +200,7 @@ impl Pool {
         }
         let machine = choice.backend == Backend::Kvm;
         let zygote_source = zygote_source(worker, program, machine, &limits)?;
-        let wake = Wake::new().map_err(|errno| Error::host("create an eventfd", errno))?;
+        let wake = Wake::new().map_err(|errno| Error::host("cannot create an eventfd", errno))?;
         let reuses_children = machine || !limits.ephemeral;
         // Only root can raise a child's priority again. If the server is not root, a deprioritized
         // child is killed after its job. A persistent program would then lose its state, so it is
@@ -232,7 +233,7 @@ impl Pool {
         let supervisor = std::thread::Builder::new()
             .name(String::from("cell supervisor"))
             .spawn(move || supervisor.run())
-            .map_err(|source| Error::host("start the supervisor's thread", source))?;
+            .map_err(|source| Error::host("cannot start the supervisor's thread", source))?;
         let pool = Pool {
             shared,
             supervisor: Some(supervisor),
@@ -339,10 +340,10 @@ impl Pool {
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = OutputFile::new(limits.output_bytes_max)
-            .map_err(|errno| Failure::host("create the memory file of the reply", errno))?;
+            .map_err(|errno| Failure::host("cannot create the memory file of the reply", errno))?;
         let mut seed = [0; 16];
         getrandom(&mut seed, GetRandomFlags::empty())
-            .map_err(|errno| Failure::host("generate a random seed", errno))?;
+            .map_err(|errno| Failure::host("cannot generate a random seed", errno))?;
         let job = Job {
             id: self.job_ids.fetch_add(1, Ordering::Relaxed),
             limits,
@@ -351,12 +352,12 @@ impl Pool {
             plan: task.plan,
         };
         let original = reopen(task.original)
-            .map_err(|errno| Failure::host("open the original for the worker", errno))?;
+            .map_err(|errno| Failure::host("cannot open the original for the worker", errno))?;
         let cpu_max = Duration::from_millis(u64::from(limits.cpu_ms_max));
         let line = service.map(|service| ServiceStream::new(service, cpu_max));
         let line = line
             .transpose()
-            .map_err(|errno| Failure::host("create the stream to the service", errno))?;
+            .map_err(|errno| Failure::host("cannot create a socket pair", errno))?;
         let (mut line, end) = line.unzip();
         let mut descriptors = vec![original.as_fd(), answer.as_fd()];
         descriptors.extend(end.as_ref().map(AsFd::as_fd));
@@ -472,7 +473,7 @@ impl Pool {
                 }
                 // The child died while it waited in the queue: try the next one.
                 Err(Errno::PIPE | Errno::CONNRESET) => {}
-                Err(errno) => return Err(Failure::host("send the job", errno)),
+                Err(errno) => return Err(Failure::host("cannot send the job", errno)),
             }
         }
     }
@@ -500,7 +501,7 @@ impl Pool {
         limits: &JobLimits,
         expect: &Expect,
     ) -> Result<Reply, Failure> {
-        let host = |errno| Failure::host("wait for the worker", errno);
+        let host = |errno| Failure::host("cannot wait for the worker", errno);
         let deadline = until.deadline;
         let mut wait = |slot: &Slot, deadline| match (&mut line, until.cancel) {
             (Some(line), _) => line.wait_readable(slot, deadline),
@@ -544,7 +545,7 @@ impl Pool {
             Err(Errno::MSGSIZE) => {
                 return Err(self.violation("the worker sent a packet that is too long"));
             }
-            Err(errno) => return Err(Failure::host("receive the reply", errno)),
+            Err(errno) => return Err(Failure::host("cannot receive the reply", errno)),
         };
         if len == 0 {
             // The child closed its socket, so it ends by itself. If it were killed here, its exit
@@ -583,7 +584,7 @@ impl Pool {
         // signal is sent.
         slot.end.wait(REAP_TIME_MAX);
         self.shared.counters.kills_wall.add(1);
-        Failure::new(FailureKind::TimedOut, "exceeded its wall time")
+        Failure::new(FailureKind::TimedOut, "the job exceeded its wall time")
     }
 
     fn finish(
@@ -602,7 +603,7 @@ impl Pool {
             Err(Errno::BUSY) => {
                 return Err(self.violation("the worker still has the reply mapped for writing"));
             }
-            Err(errno) => return Err(Failure::host("seal the reply", errno)),
+            Err(errno) => return Err(Failure::host("cannot seal the reply", errno)),
         };
         Ok(Finished {
             body,

@@ -141,15 +141,15 @@ impl fmt::Display for Posture {
         if let Some(why) = &self.fell_back {
             writeln!(
                 f,
-                "                 chosen by auto, because microVMs do not work here: {why}"
+                "                 chosen by auto, because microVMs cannot be used here: {why}"
             )?;
         }
         let wiped = if self.ephemeral {
-            "after every job"
+            "wiped            after every job"
         } else {
-            "never"
+            "wiped            never"
         };
-        writeln!(f, "wiped            {wiped}")?;
+        writeln!(f, "{wiped}")?;
         writeln!(f, "isolation        {}", self.isolation())?;
         writeln!(f, "namespaces       {namespaces}")?;
         writeln!(f, "own user         {}", yes(self.own_user))?;

@@ -49,13 +49,13 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     let pool = Pool::start(elf, limits)?;
     let start = begin.elapsed();
     let original = memfd_create("original", MemfdFlags::CLOEXEC)
-        .map_err(|errno| Error::host("create a memory file", errno))?;
+        .map_err(|errno| Error::host("cannot create a memory file", errno))?;
     expect_kill(&pool, original.as_fd())?;
     let mut times = Vec::with_capacity(JOBS);
     for _ in 0..JOBS {
         let begin = Instant::now();
         pool.run(task(original.as_fd(), PROBE_ANSWER))
-            .map_err(|failure| Error::failed("an empty job", &failure))?;
+            .map_err(|failure| Error::failed("an empty job failed", &failure))?;
         times.push(begin.elapsed());
     }
     times.sort_unstable();
@@ -101,7 +101,7 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
     // SAFETY: the kernel chooses the addresses, so no existing mapping is replaced.
     let pages = unsafe { libc::mmap(std::ptr::null_mut(), room, protection, flags, -1, 0) };
     if pages == libc::MAP_FAILED {
-        return Err(Error::host("allocate memory", Errno::NOMEM));
+        return Err(Error::host("cannot allocate memory", Errno::NOMEM));
     }
     let aligned = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
     // SAFETY: the range lies within the pages just mapped, since `room` includes the alignment;
@@ -122,29 +122,27 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
 pub(crate) fn empty_job(pool: &Pool) -> Result<Duration, Error> {
     const TRIES: u32 = 5;
     let original = memfd_create("original", MemfdFlags::CLOEXEC)
-        .map_err(|errno| Error::host("create a memory file", errno))?;
+        .map_err(|errno| Error::host("cannot create a memory file", errno))?;
     let mut best = Duration::MAX;
     for _ in 0..TRIES {
         let begin = Instant::now();
         pool.run(task(original.as_fd(), PROBE_ANSWER))
-            .map_err(|failure| Error::failed("an empty job", &failure))?;
+            .map_err(|failure| Error::failed("an empty job failed", &failure))?;
         best = best.min(begin.elapsed());
     }
     Ok(best)
 }
 
 fn expect_kill(pool: &Pool, original: BorrowedFd<'_>) -> Result<(), Error> {
-    const ACTION: &str = "a job that opens a file";
+    const ACTION: &str = "test of the seccomp filter by a job that opens a file";
     let kills = pool.stats().kills_filter;
     match pool.run(task(original, PROBE_FILTER)) {
         Err(failure) if failure.kind == FailureKind::Crashed => {}
-        Err(failure) => return Err(Error::failed(ACTION, &failure)),
+        Err(failure) => return Err(Error::failed(&format!("{ACTION} failed"), &failure)),
         Ok(Finished { .. }) => {
             return Err(Error::new(
                 ErrorKind::Worker,
-                format!(
-                    "{ACTION}: the job succeeded, but the seccomp filter should have killed it"
-                ),
+                format!("{ACTION}: the filter should have killed the job, but the job succeeded"),
             ));
         }
     }

@@ -42,7 +42,8 @@ pub(crate) fn zygote_source(
     machine: bool,
     limits: &Limits,
 ) -> Result<ZygoteSource, Error> {
-    let copy = |bytes: &[u8]| sealed(bytes).map_err(|errno| Error::host("copy the worker", errno));
+    let copy =
+        |bytes: &[u8]| sealed(bytes).map_err(|errno| Error::host("cannot copy the worker", errno));
     let device = machine.then(device).transpose()?;
     let Some(program) = program else {
         let name = (ProgramText::Argument, b"pelton-worker".to_vec(), None);
@@ -87,7 +88,7 @@ fn device() -> Result<OwnedFd, Error> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let device =
         open("/dev/kvm", flags, Mode::empty()).and_then(|device| dup_above(device.as_fd()));
-    device.map_err(|errno| Error::host("open /dev/kvm", errno))
+    device.map_err(|errno| Error::host("cannot open /dev/kvm", errno))
 }
 
 impl Program {
@@ -115,7 +116,10 @@ impl Program {
         for path in &self.allowed_paths {
             let file =
                 open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| {
-                    Error::host(format!("open {} for {}", path.display(), self.name), errno)
+                    Error::host(
+                        format!("cannot open {} for {}", path.display(), self.name),
+                        errno,
+                    )
                 })?;
             let name = path.as_os_str().as_encoded_bytes().to_vec();
             words.push((ProgramText::Path, name, Some(file)));

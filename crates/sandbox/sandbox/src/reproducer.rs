@@ -197,13 +197,13 @@ impl Reproducer {
             let left = HEAD_BYTES_MAX.saturating_sub(head.len() as u64);
             if (&mut lines).take(left).read_line(&mut head)? == 0 {
                 return Err(malformed(
-                    "no empty line ends the head: the file is truncated, or is no reproducer",
+                    "no empty line follows the head; the file may be truncated",
                 ));
             }
         }
         let mut fields = head.lines();
         if fields.next() != Some(FIRST_LINE) {
-            return Err(malformed("the first line is not that of a reproducer"));
+            return Err(malformed(&format!("the first line is not {FIRST_LINE:?}")));
         }
         let mut field = |name: &'static str| {
             let line = fields.next();
@@ -264,7 +264,7 @@ impl Reproducer {
         pool: &Pool,
         service: Option<&mut dyn Service>,
     ) -> Result<Finished, Failure> {
-        let host = |err: io::Error| Failure::host("copy the original", err);
+        let host = |err: io::Error| Failure::host("cannot copy the original", err);
         let memory = memfd_create("original", MemfdFlags::CLOEXEC);
         let mut original = File::from(memory.map_err(|errno| host(errno.into()))?);
         original.write_all(&self.original).map_err(host)?;

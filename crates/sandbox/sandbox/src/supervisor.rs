@@ -148,7 +148,7 @@ impl Supervisor {
                     state: State::Booting { deadline },
                 });
             }
-            Err(errno) => self.fail(Error::host("start the worker", errno)),
+            Err(errno) => self.fail(Error::host("cannot start the worker", errno)),
         }
     }
 
@@ -470,7 +470,7 @@ impl Supervisor {
         let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
         if let Some(index) = self.zygotes.iter().position(|tracked| late(tracked.state)) {
             let longest = self.shared.limits.max_boot_time_ms;
-            let why = format!("not ready within max_boot_time, {longest} ms");
+            let why = format!("the worker was not ready within max_boot_time, {longest} ms");
             self.mark_dead(index, worker(&why));
         }
         let children = &self.children;

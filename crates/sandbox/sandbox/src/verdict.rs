@@ -23,12 +23,15 @@ pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
 pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counters) -> Failure {
     let ExitOutcome::Reaped(exit_report) = outcome else {
         counters.crashes.add(1);
-        return Failure::new(FailureKind::Crashed, "died together with its zygote");
+        return Failure::new(
+            FailureKind::Crashed,
+            "the cell died together with its zygote",
+        );
     };
     if !libc::WIFSIGNALED(exit_report.status) {
         counters.crashes.add(1);
         let code = libc::WEXITSTATUS(exit_report.status);
-        let detail = format!("exited without a reply, exit code {code}");
+        let detail = format!("the cell exited without a reply, exit code {code}");
         return Failure::new(FailureKind::Crashed, detail);
     }
     let signal = libc::WTERMSIG(exit_report.status);
@@ -39,19 +42,19 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
         libc::SIGKILL if out_of_cpu => {}
         libc::SIGKILL => {
             counters.kills_memory.add(1);
-            let detail = "killed by the kernel: the host is out of memory";
+            let detail = "the kernel killed the cell: the host is out of memory";
             return Failure::new(FailureKind::Host, detail);
         }
         libc::SIGXFSZ => {
             counters.kills_memory.add(1);
-            return Failure::new(
-                FailureKind::TooLarge,
-                "exceeded the size limit of its output",
-            );
+            return Failure::new(FailureKind::TooLarge, "the output exceeded its size limit");
         }
         libc::SIGSYS => {
             counters.kills_filter.add(1);
-            return Failure::new(FailureKind::Crashed, "killed for a denied system call");
+            return Failure::new(
+                FailureKind::Crashed,
+                "the kernel killed the cell for a denied system call",
+            );
         }
         _ => {
             counters.crashes.add(1);
@@ -59,6 +62,6 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
         }
     }
     counters.kills_cpu.add(1);
-    let detail = format!("exceeded its CPU time after {cpu_ms} ms");
+    let detail = format!("the job exceeded its CPU time after {cpu_ms} ms");
     Failure::new(FailureKind::TimedOut, detail)
 }

@@ -75,23 +75,23 @@ macro_rules! flags {
 }
 
 flags! {
-    WRITE = 0 "write" "May change data.";
-    READONLY = 1 "readonly" "Only reads data.";
-    DENYOOM = 2 "denyoom" "Refused when the memory limit is reached.";
-    ADMIN = 3 "admin" "Administrative.";
-    PUBSUB = 4 "pubsub" "Publishes or subscribes.";
-    NOSCRIPT = 5 "noscript" "Not allowed in scripts.";
-    BLOCKING = 6 "blocking" "May block the client.";
-    LOADING = 7 "loading" "Allowed while the server loads its data.";
-    STALE = 8 "stale" "Allowed on a replica that has lost its primary.";
-    SKIP_MONITOR = 9 "skip_monitor" "Not shown to MONITOR.";
-    SKIP_SLOWLOG = 10 "skip_slowlog" "Not in the slow log.";
-    NO_AUTH = 11 "no_auth" "Allowed before authentication.";
-    FAST = 12 "fast" "Constant or logarithmic time.";
-    NO_MULTI = 13 "no_multi" "Refused inside MULTI.";
-    ALLOW_BUSY = 14 "allow_busy" "Allowed while a script runs longer than its time limit.";
-    NO_ASYNC_LOADING = 15 "no_async_loading" "Refused while a replica loads new data and still serves the old data.";
-    NO_MANDATORY_KEYS = 16 "no_mandatory_keys" "May be called without keys, although its arguments have a place for keys.";
+    WRITE = 0 "write" "The command may change data.";
+    READONLY = 1 "readonly" "The command only reads data.";
+    DENYOOM = 2 "denyoom" "The server refuses the command when the memory limit is reached.";
+    ADMIN = 3 "admin" "The command is for administrators.";
+    PUBSUB = 4 "pubsub" "The command publishes or subscribes to messages.";
+    NOSCRIPT = 5 "noscript" "Scripts may not call the command.";
+    BLOCKING = 6 "blocking" "The command may block the client.";
+    LOADING = 7 "loading" "The command is allowed while the server loads its data.";
+    STALE = 8 "stale" "The command is allowed on a replica that has lost its primary.";
+    SKIP_MONITOR = 9 "skip_monitor" "MONITOR does not show the command.";
+    SKIP_SLOWLOG = 10 "skip_slowlog" "The slow log does not record the command.";
+    NO_AUTH = 11 "no_auth" "The command is allowed before authentication.";
+    FAST = 12 "fast" "The command takes constant or logarithmic time.";
+    NO_MULTI = 13 "no_multi" "The server refuses the command inside MULTI.";
+    ALLOW_BUSY = 14 "allow_busy" "The command is allowed while a script runs longer than its time limit.";
+    NO_ASYNC_LOADING = 15 "no_async_loading" "A replica refuses the command while it loads new data and still serves the old data.";
+    NO_MANDATORY_KEYS = 16 "no_mandatory_keys" "The command may be called without keys, although its arguments have a place for keys.";
 }
 
 impl Flags {

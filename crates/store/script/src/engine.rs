@@ -52,7 +52,7 @@ impl Engine {
         let lua = interpreter::new_lua(&limits).map_err(|error| error.to_string())?;
         let parts = Parts::new(&lua, limits).map_err(|error| error.to_string())?;
         let stack = DefaultStack::new(limits.stack_bytes)
-            .map_err(|error| format!("no memory for the stack of scripts: {error}"))?;
+            .map_err(|error| format!("cannot allocate the stack on which scripts run: {error}"))?;
         let (own_lua, own_parts) = (lua.clone(), parts.clone());
         let stack = Coroutine::with_stack(stack, move |suspender: &Suspender, first| {
             own_parts.serve(&own_lua, suspender, first)

@@ -287,7 +287,7 @@ impl Config {
             let mut text = String::new();
             stdin.read_to_string(&mut text).map_err(|err| ConfigError {
                 place: "stdin".to_owned(),
-                fault: format!("cannot be read: {err}"),
+                fault: format!("the configuration cannot be read: {err}"),
             })?;
             config.read(&text, Path::new("stdin"))?;
             args = rest;
@@ -339,8 +339,8 @@ impl Config {
         if depth == INCLUDE_DEPTH_MAX {
             return Err(error("include directives are nested too deeply".to_owned()));
         }
-        let text =
-            std::fs::read_to_string(file).map_err(|err| error(format!("cannot be read: {err}")))?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|err| error(format!("the configuration cannot be read: {err}")))?;
         self.read_lines(&text, file, depth)
     }
 
@@ -490,7 +490,8 @@ impl Config {
             tracing::warn!(
                 asked,
                 maxclients = clients_max,
-                "the limit of open files is too low for maxclients, so maxclients is lowered: raise ulimit -n"
+                "the limit on open files is too low for maxclients, so maxclients is lowered: \
+                 raise ulimit -n"
             );
             self.maxclients.0 = clients_max as i64;
         }

@@ -60,8 +60,10 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
             .current_dir(&root),
     )?;
     if !Path::new(library.trim()).exists() {
-        return Err(Stop::host(format!("no standard library for {TARGET}"))
-            .hint(format!("rustup target add {TARGET}")));
+        return Err(Stop::host(format!(
+            "the Rust standard library for {TARGET} is not installed"
+        ))
+        .hint(format!("run rustup target add {TARGET}")));
     }
     let folder = TargetDir::lock("aarch64", &root, &version, |folder| {
         cargo(&root, folder, "clean")

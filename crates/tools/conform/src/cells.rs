@@ -35,7 +35,7 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     let mut incomplete = build.cargo("test");
     incomplete.args(["--package", "sandbox", "--features", "fault"]);
     incomplete.args(["--test", "it", "--", "--nocapture", "fault::"]);
-    timed("conform cells, incomplete wipes", || {
+    timed("conform cells: tests with incomplete wipes", || {
         succeed(&mut incomplete)
     })?;
     // The tests run one after the other, because each needs all cores.
@@ -46,6 +46,8 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     // Without this variable, each test would start itself again in a process of its own. That is
     // not needed here, because the test process runs only one test at a time.
     hostile.env("CELL_IT_CHILD", "1");
-    timed("conform cells, hostile programs", || succeed(&mut hostile))?;
+    timed("conform cells: tests with hostile programs", || {
+        succeed(&mut hostile)
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -110,7 +110,9 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     let ended = strace.status().map_err(|err| unstartable(&strace, &err))?;
     // Exit code 1 means that the library has broken files, as every generated library does.
     if !matches!(ended.code(), Some(0 | 1)) {
-        return Err(Stop::host(format!("strace of a scan: {ended}")));
+        return Err(Stop::host(format!(
+            "strace failed to trace a scan: {ended}"
+        )));
     }
     let text = fs::read(&out).map_err(at(&out))?;
     let text = String::from_utf8_lossy(&text);

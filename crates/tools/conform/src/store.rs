@@ -130,7 +130,11 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
         };
         passed += counted.passed;
         failed += counted.failed.len() + usize::from(counted.hung);
-        let end = if counted.hung { ", then a timeout" } else { "" };
+        let end = if counted.hung {
+            ", and the unit timed out"
+        } else {
+            ""
+        };
         println!(
             "{unit}: {} passed, {} failed{end}",
             counted.passed,
@@ -160,8 +164,9 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
-        "{passed} of the {REDIS_PASSES} tests that Redis 7.4.1 passes in external mode, {:.1} %; without the {} tests of \
-         units that start servers themselves: {external}, {:.1} %\n{} units left out: {}",
+        "Redis 7.4.1 passes {REDIS_PASSES} tests in external mode; Pelton passes {passed} of these \
+         tests, {:.1} %\nWithout the {} passed tests of units that start servers themselves, Pelton \
+         passes {external}, {:.1} %\n{} units were not run: {}",
         percent(passed),
         passed - external,
         percent(external),

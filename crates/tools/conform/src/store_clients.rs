@@ -204,8 +204,9 @@ fn judge_python(protocol: &str, all: usize, printed: &str) -> Result<(), Stop> {
     let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
     let of_all = 100.0 * passed as f64 / all.max(1) as f64;
     println!(
-        "redis-py, protocol {protocol}: {passed} passed, {failed} failed, {rate:.1} % of the tests run; {of_all:.1} % of \
-         all its {all} tests, of which only {} are run",
+        "redis-py, protocol {protocol}: {passed} tests passed and {failed} failed; {rate:.1} % of \
+         the tests that ran have passed, and {of_all:.1} % of all {all} tests of redis-py, of \
+         which only those in {} run",
         PYTHON_FILES.join(", ")
     );
     match 0 < passed && PASS_PCT_MIN * (passed + failed) <= 100 * passed {
@@ -291,7 +292,7 @@ fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     let expected = ["1", "field value", "2", "list"];
     for (printed, expected) in printed.iter().zip(expected) {
         if printed.trim() != expected {
-            let line = format!("redis-cli: {expected:?} expected, {printed:?} found");
+            let line = format!("redis-cli: expected {expected:?}, found {printed:?}");
             return Err(Stop::findings(line));
         }
     }

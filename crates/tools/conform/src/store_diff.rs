@@ -391,7 +391,8 @@ impl Pair {
             ));
             for (theirs, ours) in found {
                 println!(
-                    "--- different description of {}\nredis:  {theirs}\npelton: {ours}",
+                    "--- Redis and Pelton describe {} differently\n\
+                     redis:  {theirs}\npelton: {ours}",
                     command.name
                 );
                 differences += 1;
@@ -516,7 +517,7 @@ impl Pair {
         let shares = |line: &&String| line.split(' ').any(|word| keys.contains(&word));
         let shared: Vec<&String> = self.recent.iter().filter(shares).collect();
         let from = shared.len().saturating_sub(SHOWN);
-        println!("--- different replies to {culprit}, after these commands:");
+        println!("--- Redis and Pelton reply differently to {culprit} after these commands:");
         shared[from..]
             .iter()
             .for_each(|line| println!("    {line}"));

@@ -128,7 +128,10 @@ fn rust(folder: &Path) -> Result<PathBuf, Stop> {
     for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
         cargo.env_remove(variable);
     }
-    timed("build opensubsonic's driver", || succeed(&mut cargo)).map_err(Stop::on_host)?;
+    timed("build of the test driver for opensubsonic", || {
+        succeed(&mut cargo)
+    })
+    .map_err(Stop::on_host)?;
     Ok(package.join("target/debug/driver"))
 }
 

@@ -326,7 +326,7 @@ fn compare(
 ) -> Result<Vec<String>, Stop> {
     if lines.len() != reported.len() {
         return Err(Stop::host(format!(
-            "{oracle} reported on {} of {} files",
+            "{oracle} printed results for {} of {} files",
             reported.len(),
             lines.len()
         )));

@@ -80,7 +80,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     }
     match findings.is_empty() {
         true => {
-            println!("testssl.sh and sslyze have no other findings");
+            println!("testssl.sh and sslyze report only the expected findings");
             Ok(ExitCode::SUCCESS)
         }
         false => {

@@ -399,7 +399,7 @@ impl Lab<'_> {
             "ready again p50",
             "p99",
         ];
-        let title = "Cells: an empty job";
+        let title = "Cells: times of an empty job";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(costs)
     }

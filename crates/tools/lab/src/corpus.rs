@@ -33,7 +33,8 @@ impl Photograph {
     fn read(folder: &Path, name: &str) -> Result<Photograph, Stop> {
         let path = folder.join(name);
         let bytes = fs::read(&path).map_err(|err| {
-            at(&path)(err).hint("set --corpus to the folder of mate-backgrounds' pictures")
+            at(&path)(err)
+                .hint("set --corpus to the folder with the pictures of Debian's mate-backgrounds")
         })?;
         let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;

@@ -37,5 +37,5 @@ pub(crate) fn enter() -> Result<(), Stop> {
         .args(std::env::args_os().skip(1))
         .env(MARK, "1")
         .exec();
-    Err(failed(err).hint("apt-get install iproute2 util-linux, and run the lab as root"))
+    Err(failed(err).hint("run apt-get install iproute2 util-linux, and run the lab as root"))
 }

@@ -43,7 +43,7 @@ struct Definition {
 /// Kinds of periods.
 const WITHOUT: &str = "no profile";
 const WITH: &str = "profile";
-const AGAIN: &str = "no profile, second time";
+const AGAIN: &str = "no profile (control)";
 const KINDS: [&str; 3] = [WITHOUT, WITH, AGAIN];
 
 /// Cost of a profile for one kind of request.

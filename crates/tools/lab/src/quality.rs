@@ -353,7 +353,7 @@ fn print(points: &[Point], knots: &[Knot]) {
         3,
     );
     columns(
-        "SSIMULACRA2 minus that of the quality scale, with the settings in use",
+        "SSIMULACRA2 at the settings that Pelton uses, minus that of cjpeg",
         |knot| &knot.deviation,
         2,
     );

@@ -39,7 +39,7 @@ const CORRUPTIONS: &[Corruption] = &[
         corrupt: |file| vec![0; file.len().min(100_000)],
     },
     Corruption {
-        name: "truncated in its head",
+        name: "truncated within the header",
         verdict: "Truncated",
         kind: Some(Kind::Flac),
         corrupt: |file| file[..30].to_vec(),

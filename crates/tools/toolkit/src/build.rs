@@ -149,7 +149,7 @@ pub fn checkout() -> Result<PathBuf, Stop> {
         .as_deref()
         .and_then(|dir| dir.ancestors().nth(3));
     root.map(Path::to_owned).ok_or_else(|| {
-        Stop::usage("started without cargo")
+        Stop::usage("this program was started without cargo")
             .hint("start the program as cargo xtask, inside the checkout")
     })
 }
@@ -162,7 +162,9 @@ pub fn host_triple(rustc_version: &str) -> Result<&str, Stop> {
     let mut lines = rustc_version.lines();
     lines
         .find_map(|line| line.strip_prefix("host: "))
-        .ok_or_else(|| Stop::host("the output of rustc -vV has no line host:"))
+        .ok_or_else(|| {
+            Stop::host("the output of rustc -vV has no line that begins with \"host: \"")
+        })
 }
 
 /// Returns the path of the cargo that runs this program, or `cargo` if the program was started

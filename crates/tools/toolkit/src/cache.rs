@@ -44,8 +44,10 @@ pub fn folder() -> Result<PathBuf, Stop> {
     let chosen = chosen.or_else(|| Some(PathBuf::from(variable("XDG_CACHE_HOME")?).join("pelton")));
     let chosen = chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache/pelton")));
     let folder = chosen.ok_or_else(|| {
-        Stop::host("no folder for builds: PELTON_CACHE, XDG_CACHE_HOME and HOME are not set")
-            .hint("set PELTON_CACHE to a folder")
+        Stop::host(
+            "the folder for builds is unknown: PELTON_CACHE, XDG_CACHE_HOME and HOME are not set",
+        )
+        .hint("set PELTON_CACHE to the path of a folder")
     })?;
     std::path::absolute(&folder).map_err(at(&folder))
 }
@@ -158,7 +160,7 @@ pub(crate) fn prune(cache: &Path, kind: &str) -> Result<(), Stop> {
             continue;
         }
         eprintln!(
-            "{}: removing {}, the build folder of another compiler or of other codecs",
+            "{}: removing {}, an old build folder for another compiler or other codecs",
             program(),
             build.display()
         );

@@ -75,7 +75,7 @@ pub fn ensure(packages: &[&str]) -> Result<(), Stop> {
         Ok(listed) => listed.stdout,
         Err(err) if err.kind() == io::ErrorKind::NotFound => {
             eprintln!(
-                "{}: not a Debian system, packages not checked: {}",
+                "{}: this is not a Debian system, so these packages are not checked: {}",
                 program(),
                 packages.join(" ")
             );
@@ -107,7 +107,7 @@ pub fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
             .map(|row| format!("sudo apt-get {}", row.join(" ")))
             .collect();
         return Err(Stop::host(
-            "apt-get needs root, and this user is not root and has no sudo without a password",
+            "apt-get needs root, but this user is not root and cannot use sudo without a password",
         )
         .hint(typed.join(" && ")));
     };

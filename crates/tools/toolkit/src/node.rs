@@ -23,9 +23,11 @@ const MAJOR_MIN: u32 = 20;
 /// Returns the reason why this machine cannot build the web page, or `None` if it can.
 pub fn missing() -> Option<String> {
     match output(Command::new("node").arg("--version")) {
-        Err(_) => Some(format!("node is not installed; Node {MAJOR_MIN} is needed")),
+        Err(_) => Some(format!(
+            "Node {MAJOR_MIN} or later is needed, but node is not installed"
+        )),
         Ok(version) if major(&version).is_none_or(|major| major < MAJOR_MIN) => Some(format!(
-            "node is {}; Node {MAJOR_MIN} is needed",
+            "node has the version {}, but Node {MAJOR_MIN} or later is needed",
             version.trim()
         )),
         Ok(_) => None,
@@ -47,7 +49,8 @@ fn major(version: &str) -> Option<u32> {
 /// the lock file contradict each other.
 pub fn prepared(root: &Path, cache: &Path) -> Result<PathBuf, Stop> {
     if let Some(missing) = missing() {
-        return Err(Stop::host(missing).hint("install Debian's packages nodejs and npm, or Node"));
+        return Err(Stop::host(missing)
+            .hint("install Debian's packages nodejs and npm, or Node from nodejs.org"));
     }
     let web = root.join("web");
     let lock_path = web.join("package-lock.json");
@@ -56,7 +59,9 @@ pub fn prepared(root: &Path, cache: &Path) -> Result<PathBuf, Stop> {
     hasher.write(&lock);
     let folder = cache.join(format!("page-packages-{:016x}", hasher.finish()));
     if !folder.is_dir() {
-        timed("install the page's packages", || install(&web, &folder))?;
+        timed("installation of the page's npm packages", || {
+            install(&web, &folder)
+        })?;
     }
     link(&folder.join("node_modules"), &web.join("node_modules"))?;
     Ok(web)

@@ -37,7 +37,10 @@ impl TargetDir {
             // If two checkouts have a crate at the same relative path, cargo treats the two as one
             // crate. It detects changed files only by their timestamps. Without `cargo clean`,
             // cargo would reuse artifacts of the other checkout's code.
-            eprintln!("{}: taking the build folder over from {from}", program());
+            eprintln!(
+                "{}: reusing the build folder of the checkout {from}",
+                program()
+            );
             succeed(clean(&path).args(["--quiet", "--workspace"]))?;
         }
         folder_lock.sign(root)?;

@@ -135,7 +135,7 @@ pub fn h2spec(cache: &Path) -> Result<PathBuf, Stop> {
         install.args(["install", &module]).env("GOBIN", &folder);
         timed("install h2spec", || succeed(&mut install)).map_err(|stop| {
             stop.on_host()
-                .hint("it is a Go program: install go, and try again")
+                .hint("h2spec is a Go program: install go, and run the command again")
         })?;
     }
     Ok(program)

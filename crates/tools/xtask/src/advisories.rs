@@ -123,7 +123,7 @@ pub(crate) fn check(root: &Path) -> Result<usize, Stop> {
         eprintln!("xtask: {name} {version}: {advisory}");
     }
     eprintln!(
-        "xtask: {} packages checked against {head}; CONTRIBUTING.md says how to update that list",
+        "xtask: {} packages checked against {head}; CONTRIBUTING.md says how to update {LIST}",
         packages.len()
     );
     let failures = findings.iter().filter(|(_, found)| found.is_failure());

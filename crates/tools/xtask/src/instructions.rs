@@ -178,7 +178,9 @@ impl Record {
         let mut findings = Vec::new();
         for (name, now) in &counted.counts {
             let Some(before) = self.counts.get(name) else {
-                findings.push(format!("{name}: {now} instructions, not recorded"));
+                findings.push(format!(
+                    "{name}: {now} instructions, which the record does not contain"
+                ));
                 continue;
             };
             if before * (1000 + GROWTH_PER_MILLE_MAX) < now * 1000 {

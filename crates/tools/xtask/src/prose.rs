@@ -56,7 +56,7 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, S
         println!("{}\n{}", block.comment, block.code);
     }
     eprintln!(
-        "xtask: {} of {total} comment blocks, seed {seed}",
+        "xtask: printed {} of {total} comment blocks, chosen with seed {seed}",
         all.len()
     );
     Ok(ExitCode::SUCCESS)
@@ -71,16 +71,21 @@ pub(crate) fn messages(root: &Path) -> Result<ExitCode, Stop> {
         if tidy::is_test(&path) {
             continue;
         }
-        let tokens: TokenStream = text
-            .parse()
-            .map_err(|_| Stop::findings(format!("{path}: not Rust")))?;
-        for (line, message) in strings(tokens) {
-            if MESSAGE_WORDS_MIN <= words(&message) {
-                println!("{path}:{line}: {}", message.escape_debug());
-            }
+        let messages = messages_in(&text);
+        let messages = messages.ok_or_else(|| Stop::findings(format!("{path}: not Rust")))?;
+        for (line, message) in messages {
+            println!("{path}:{line}: {}", message.escape_debug());
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the messages of a file, each with its line, or `None` if the file is not Rust.
+pub(crate) fn messages_in(text: &str) -> Option<Vec<(usize, String)>> {
+    let tokens: TokenStream = text.parse().ok()?;
+    let messages = strings(tokens).into_iter();
+    let messages = messages.filter(|(_, message)| MESSAGE_WORDS_MIN <= words(message));
+    Some(messages.collect())
 }
 
 /// Returns the comment blocks of a file. A comment after code on the same line is not a block.

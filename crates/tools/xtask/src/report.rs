@@ -67,15 +67,16 @@ fn images(records: &Records) -> Section {
                 title: "CPU time of conversions",
                 method: "One photograph after another, with an empty cache. Each program has the setting at \
                     which its results score like those of “Pelton quick”, by SSIMULACRA2. “Pelton better” \
-                    includes the second, slower encoding in the background. Ratios are those of “Pelton \
-                    quick”.",
+                    includes the second, slower encoding in the background. Ratios are the CPU time of \
+                    “Pelton quick”, divided by that of the other program.",
                 lines: Vec::new(),
                 plots: cpu,
             },
             Group {
                 title: "Bytes of the same conversions",
                 method: "Sum over all photographs, at about equal quality: the mean score is beside the name. \
-                    Ratios are those of “Pelton quick”, the first response.",
+                    Ratios are the bytes of “Pelton quick”, which makes the first response, divided by \
+                    those of the other program.",
                 lines: Vec::new(),
                 plots: bytes,
             },
@@ -91,8 +92,8 @@ fn images(records: &Records) -> Section {
             Group {
                 title: "Hits of converted pictures",
                 method: "CPU time of the server for a variant that exists already, with 64 connections, one \
-                    core for the server and one for the client. nginx sends a file; WebP Server Go, where it \
-                    takes part, its own AVIF of about the same size.",
+                    core for the server and one for the client. nginx sends a file. Where WebP Server Go \
+                    takes part, it sends an AVIF of its own, which has about the same size.",
                 lines: Vec::new(),
                 plots: web::hits(records),
             },
@@ -106,15 +107,17 @@ fn requests(records: &Records) -> Section {
         groups: vec![
             Group {
                 title: "Small JSON responses, requests per second of one core",
-                method: "The client on the other core sends requests as fast as it can. Ratios come from the ranges of the rounds.",
+                method: "The server has one core, and the client sends requests as fast as it can from another. \
+                    The interval of a ratio follows from the lowest and highest value of each server over \
+                    all rounds.",
                 lines: Vec::new(),
                 plots: web::throughput(records),
             },
             Group {
                 title: "CPU time per request",
                 method: "All servers send the same bytes on one core. “hyper” is a minimal server on the Rust \
-                    library of this name, without limits, timeouts and metrics. libreactor, where it takes \
-                    part, sends heads of about 100 bytes, Pelton of about 520.",
+                    library of this name, without limits, timeouts and metrics. Where libreactor takes \
+                    part, it sends response heads of about 100 bytes; those of Pelton have about 520.",
                 lines: Vec::new(),
                 plots: web::requests(records),
             },
@@ -128,7 +131,7 @@ fn cells(records: &Records) -> Section {
         groups: vec![Group {
             title: "Throughput of small jobs",
             method: "Conversions over HTTP with all cores busy, and calls from a program to its store. “kept” cells are not wiped. “no cell” \
-                is the same worker as a plain process; ratios are those of a cell to it.",
+                is the same worker as a plain process; ratios are the rate of a cell, divided by that of “no cell”.",
             lines: Vec::new(),
             plots: servers::cells(records),
         }],
@@ -147,7 +150,7 @@ fn store(records: &Records) -> Section {
             },
             Group {
                 title: "Memory, and latency during heavy work",
-                method: "Ratios come from the ranges over the rounds.",
+                method: "The interval of a ratio follows from the lowest and highest value of each store over all rounds.",
                 lines: Vec::new(),
                 plots: servers::store(records),
             },
@@ -163,8 +166,8 @@ fn library(records: &Records) -> Section {
                 title: "CPU time of a first scan",
                 method: "16,000 generated tracks, in the page cache. Pelton's time includes its index. “lofty” \
                     is the Rust library of this name with its defaults; “Musium's pattern” is Pelton's \
-                    reader with the threads and reads of Musium. Both make no index. Ratios come from the \
-                    ranges.",
+                    reader with the threads and reads of Musium. Neither of them builds an index. The interval \
+                    of a ratio follows from the lowest and highest value of each reader over all rounds.",
                 lines: Vec::new(),
                 plots: servers::reads(records),
             },

@@ -30,6 +30,6 @@ fn each_key_has_a_salt() {
     config.imgproxy.salts.0 = vec![vec![2]];
     assert_eq!(text(&config), Ok(()));
     config.imgproxy.only_presets = true;
-    let expected = "pelton: imgproxy.only_presets: there are no presets";
+    let expected = "pelton: imgproxy.only_presets is true, but there are no presets";
     assert_eq!(text(&config), Err(expected.to_owned()));
 }

@@ -84,7 +84,7 @@ fn contradictions_are_refused() {
     config.images.require_signature = true;
     let refused = load(&config).expect_err("there is no key").to_string();
     expect![[r#"
-        pelton: images.require_signature: there is no key to verify signatures with
+        pelton: images.require_signature is true, but there is no key to verify signatures with
         hint:   openssl rand -hex 32 makes a key for images.signature_keys"#]]
     .assert_eq(&refused);
     config.images.signature_keys = SignatureKeys(vec![KEY.to_owned()]);

@@ -39,11 +39,11 @@ fn variables_set_settings() {
             imgproxy.presets = sharp=sh:0.7|thumb=rs:fill:96:96/q:70  from IMGPROXY_PRESETS
             imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
             imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
-            Taken: IMGPROXY_QUALITY is a quality on the scale of JPEG: other formats get the quality that looks the same
-            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always behaves as if the value were true
+            Taken: IMGPROXY_QUALITY sets the quality of JPEG: other formats get the quality that looks the same
+            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always behaves as if this variable were true
             Unsupported: IMGPROXY_SECRET is not supported
             Unsupported: IMGPROXY_SOURCE_URL_QUERY_SEPARATOR is not supported
-            NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that are read
+            NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that Pelton reads
         "#]],
     );
 }
@@ -55,7 +55,7 @@ fn without_a_prefix_nothing_is_an_imgproxy_url() {
         expect![[r#"
             imgproxy.keys = 00  from IMGPROXY_KEY
             imgproxy.salts = 01  from IMGPROXY_SALT
-            Unsupported: IMGPROXY_KEY is set, but imgproxy.prefix is off: no URL is an imgproxy URL
+            Unsupported: IMGPROXY_KEY is set, but has no effect while imgproxy.prefix is off
         "#]],
     );
 }
@@ -71,7 +71,7 @@ fn values_are_checked() {
             ("IMGPROXY_PATH_PREFIX", "pictures"),
         ],
         expect![[r#"
-            pelton: IMGPROXY_KEY: 2: not hexadecimal digits
+            pelton: IMGPROXY_KEY: 2: the string does not consist of hexadecimal digits
             pelton: IMGPROXY_SIGNATURE_SIZE: expected a whole number from 1 to 32, found "33"
             pelton: IMGPROXY_PRESETS: b: watermark: watermarks are not supported
             pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of strings without slashes

@@ -35,7 +35,7 @@ fn a_stock_file() {
             only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
             queries = meta-only  from config.json:11
             img_map =   from config.json:7
-            Taken: config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
+            Taken: config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
             Taken: config.json:6: EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: a crop always keeps the centre of the picture
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go
@@ -73,7 +73,7 @@ fn a_full_file() {
             Taken: config.json:2: QUALITY requests lossless WebP and AVIF, as quality 100 does in Pelton too
             NoEffect: config.json:3: METADATA_PATH has no effect: Pelton writes no metadata files
             NoEffect: config.json:3: REMOTE_RAW_PATH has no effect: remote sources are not supported yet
-            NoEffect: config.json:4: IMG_MAP skips "photos", as in WebP Server Go, because it does not begin with a slash
+            NoEffect: config.json:4: IMG_MAP skips the prefix "photos", as in WebP Server Go, because it does not begin with a slash
             Unsupported: config.json:6: ENABLE_JXL requests jxl, but JPEG XL output is not supported yet
             Unsupported: config.json:7: STRIP_METADATA false is not supported: conversions always remove EXIF and XMP, but preserve the colours
             Unsupported: config.json:8: EXTRA_PARAMS_CROP_INTERESTING is not supported yet: a crop always keeps the centre of the picture
@@ -128,9 +128,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-            Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+            Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -138,9 +138,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-            Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+            Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -148,9 +148,9 @@ fn formats() {
         expect![[r#"
             formats = webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-            Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+            Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -158,17 +158,17 @@ fn formats() {
         expect![[r#"
             formats =   from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-            Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+            Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
         "{}",
         expect![[r#"
-        Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-        Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
-        Taken: config.json does not set CONVERT_TYPES: formats keeps avif,webp, the default of Pelton; the default of WebP Server Go is webp
+        Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+        Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
+        Taken: config.json does not set CONVERT_TYPES, so formats keeps Pelton's default, which is avif,webp; the default of WebP Server Go is webp
     "#]],
     );
     // The variable replaces both keys of the file.
@@ -185,9 +185,9 @@ fn formats() {
             formats = avif  from WEBP_CONVERT_TYPES
             queries = webp-server-go  from config.json:1
             Unsupported: WEBP_CONVERT_TYPES requests jxl, but JPEG XL output is not supported yet
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-            Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+            Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
 }
@@ -299,9 +299,9 @@ fn host_and_port_are_parts_of_one_key() {
         expect![[r#"
             listen = [::1]:1000  from WEBP_HOST
             queries = webp-server-go  from config.json:2
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set IMG_PATH: root keeps ., the default of Pelton; the default of WebP Server Go is ./pics
-            Taken: config.json does not set CONVERT_TYPES: formats keeps avif,webp, the default of Pelton; the default of WebP Server Go is webp
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH, so root keeps Pelton's default, which is .; the default of WebP Server Go is ./pics
+            Taken: config.json does not set CONVERT_TYPES, so formats keeps Pelton's default, which is avif,webp; the default of WebP Server Go is webp
         "#]],
     );
 }
@@ -313,9 +313,9 @@ fn of_a_key_given_twice_the_last_holds() {
         expect![[r#"
             root = b  from config.json:2
             queries = webp-server-go  from config.json:1
-            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
-            Taken: config.json does not set HOST: listen keeps 127.0.0.1:3333, the default of Pelton; the default of WebP Server Go is 0.0.0.0:3333
-            Taken: config.json does not set CONVERT_TYPES: formats keeps avif,webp, the default of Pelton; the default of WebP Server Go is webp
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
+            Taken: config.json does not set HOST, so listen keeps Pelton's default, which is 127.0.0.1:3333; the default of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set CONVERT_TYPES, so formats keeps Pelton's default, which is avif,webp; the default of WebP Server Go is webp
         "#]],
     );
 }

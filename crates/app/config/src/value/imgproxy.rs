@@ -53,11 +53,13 @@ impl Value for HexSecrets {
     fn read(raw: &Raw) -> Result<HexSecrets, Wrong> {
         // Messages number the secrets, because a message must not repeat a secret.
         let unfit = |row: usize, why: &dyn Display| Wrong::Because(format!("{}: {why}", row + 1));
-        let elements = raw.elements().ok_or_else(|| unfit(0, &"not a list"))?;
+        let elements = raw
+            .elements()
+            .ok_or_else(|| unfit(0, &"the value is not a list"))?;
         let read = |(row, element): (usize, &Raw)| {
             let bytes = element.text().and_then(|text| hex::decode(text).ok());
             let bytes = bytes.filter(|bytes| !bytes.is_empty());
-            bytes.ok_or_else(|| unfit(row, &"not hexadecimal digits"))
+            bytes.ok_or_else(|| unfit(row, &"the string does not consist of hexadecimal digits"))
         };
         let secrets = elements.iter().enumerate().map(read);
         secrets.collect::<Result<_, _>>().map(HexSecrets)

@@ -270,8 +270,8 @@ fn quality(entry: Entry, taken: &mut Taken) {
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
         let text = format!(
-            "{webp} is a quality on WebP's own scale; Pelton uses {ours} instead, because on its \
-             scale a number means the same visible quality in every format"
+            "{webp} is a quality on WebP's own scale; Pelton uses {ours} instead, because a \
+             quality of Pelton looks the same in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
@@ -328,7 +328,8 @@ fn img_map(entry: Entry, taken: &mut Taken) {
     };
     for (prefix, _) in skipped {
         let text = format!(
-            "skips {prefix:?}, as in WebP Server Go, because it does not begin with a slash"
+            "skips the prefix {prefix:?}, as in WebP Server Go, because it does not begin with a \
+             slash"
         );
         taken.note(NoteKind::NoEffect, &entry, &text);
     }

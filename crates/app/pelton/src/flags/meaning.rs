@@ -67,7 +67,7 @@ impl Convert {
         let conversions = match &self.to {
             Some(extension) => {
                 let target = Target::from_extension(extension).ok_or_else(|| {
-                    Error::usage(format!("--to: {extension}: not an output format"))
+                    Error::usage(format!("--to: {extension} is not an output format"))
                         .hint("the formats are avif, webp, jpg and png")
                 })?;
                 let extension = extension.to_ascii_lowercase();

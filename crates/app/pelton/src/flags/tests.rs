@@ -205,7 +205,7 @@ fn convert() {
     check_convert(
         "a.png b.png --to gif",
         expect![[r#"
-        pelton: --to: gif: not an output format
+        pelton: --to: gif is not an output format
         hint:   the formats are avif, webp, jpg and png
         by ""
     "#]],

@@ -250,6 +250,7 @@ fn a_log_that_cannot_be_opened_is_reported_at_the_start() {
     let output = output.expect("the program starts");
     let stderr = String::from_utf8(output.stderr).expect("errors are text");
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    let message = "pelton: cannot open access log missing/access.log: No such file or directory";
+    let message =
+        "pelton: cannot open the access log missing/access.log: No such file or directory";
     assert!(stderr.contains(message), "{stderr}");
 }

@@ -126,7 +126,7 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
         "{replayed}"
     );
     assert!(
-        replayed.contains("\nends now   with success, "),
+        replayed.contains("\nends now   successfully, with "),
         "{replayed}"
     );
 }

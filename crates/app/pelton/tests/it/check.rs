@@ -290,9 +290,9 @@ fn webp_server_gos_file_is_taken_with_notes() {
             formats  webp  formats  config.json:6
             queries  webp-server-go  mode  config.json:4
             ---
-            note:   config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
+            note:   config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
-            note:   config.json does not set ENABLE_EXTRA_PARAMS: queries keeps webp-server-go, the default of Pelton; the default of WebP Server Go is meta-only
+            note:   config.json does not set ENABLE_EXTRA_PARAMS, so queries keeps Pelton's default, which is webp-server-go; the default of WebP Server Go is meta-only
             pelton: config.json:6: CONVERT_TYPES requests jxl, but JPEG XL output is not supported yet
             ---
             1
@@ -314,7 +314,7 @@ fn findings_exit_with_1() {
             pelton: root: missing: No such file or directory (os error 2)
             hint:   name the folder to serve with --root, PELTON_ROOT or `root` in the configuration file
             pelton: data: file/data: file: not a directory
-            hint:   without a data directory pictures are still served, but converted again for each request
+            hint:   without a data directory, pictures are still served, but each request converts its picture again
             ---
             1
         "#]],

@@ -309,7 +309,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         printed,
-        "5 files, 0 covers: 0 variants created (0 B, from 0 B of originals), 9 already existed, 0 no smaller than the original, 0 failed"
+        "5 files, 0 covers: 0 variants created (0 B in size, from 0 B of originals), 9 already existed, 0 no smaller than the original, 0 failed"
     );
 }
 

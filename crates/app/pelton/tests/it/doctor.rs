@@ -72,7 +72,7 @@ fn the_report_has_every_row() {
     assert_eq!(report["server"], Value::Null);
     let state = row(&report, "app.pin")["state"].as_str().expect("a text");
     assert!(
-        state.ends_with("no running server was found; --pid or --data names one"),
+        state.ends_with("no running server was found; give --pid or --data to name a server"),
         "{state}"
     );
 }
@@ -162,7 +162,10 @@ fn an_unreadable_token_makes_the_metrics_unknown() {
     assert_eq!(report["server"], server.pid());
     let calls = row(&report, "app.syscalls");
     assert_eq!(calls["standing"], "unknown");
-    let state = format!("admin_token_file {}: does not exist here", token.display());
+    let state = format!(
+        "admin_token_file {}: does not exist on this host",
+        token.display()
+    );
     assert_eq!(calls["state"], state);
 }
 
@@ -218,8 +221,8 @@ fn a_user_without_privileges_gets_reasons_and_no_errors() {
     // Without privileges, a user must not read the rules of the audit or of the firewall.
     let audit = row(&report, "sec.audit");
     let reasons = [
-        "permission denied; root can read it",
-        "the kernel has no audit",
+        "permission denied; run as root to read this value",
+        "the kernel does not support auditing",
     ];
     let state = audit["state"].as_str().expect("a text");
     assert!(

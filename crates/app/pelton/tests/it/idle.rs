@@ -96,7 +96,7 @@ fn the_prefetch_leaves_room_in_the_cache() {
         "60",
     ];
     let server = serve(&home, &flags);
-    let ends = "the prefetch in idle time stops, because the cache of variants is almost full";
+    let ends = "prefetching in idle time stops, because the cache of variants is almost full";
     server.logged("INFO", ends);
     let metrics = server.metrics();
     let made = metrics.get(MADE);

@@ -186,7 +186,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     // An invalid configuration is reported and changes nothing.
     rewrite(&home, "quality = 50\n[limits]\nque_max = 1\n");
     signal(server.pid(), Signal::HUP);
-    let message = "configuration not reloaded: the old one stays in force";
+    let message = "the configuration was not reloaded: the old configuration stays in force";
     assert_eq!(server.logged("ERROR", message), 1);
     assert!(server.has_logged("pelton.toml:3: unknown key: limits.que_max"));
     assert_eq!(server.get_as("/p.jpg", "image/webp").body, after.body);

@@ -49,6 +49,7 @@ mod room;
 mod scan;
 mod semantics;
 mod sessions;
+mod shell;
 mod slow;
 mod soak;
 mod steady;

@@ -235,7 +235,7 @@ fn a_rewrite_without_a_journal_begins_none() {
     let refused = ask(&mut client, "DEBUG LOADAOF").expect("a reply");
     assert_eq!(
         refused,
-        "-ERR Error trying to load the AOF: no AOF was found in the directory"
+        "-ERR Error trying to load the AOF: the data directory contains no AOF"
     );
     ask(&mut client, "BGREWRITEAOF").expect("a reply");
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");

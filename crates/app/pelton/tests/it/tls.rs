@@ -177,7 +177,7 @@ fn renewed_certificates_are_used_without_a_restart() {
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     server.logged(
         "ERROR",
-        "cannot load the renewed certificates: the old ones stay in use",
+        "cannot load the renewed certificates: the old certificates stay in use",
     );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
@@ -202,7 +202,7 @@ fn a_signal_has_certificates_read_again() {
     signal(server.pid(), Signal::HUP);
     server.logged(
         "ERROR",
-        "cannot load the renewed certificates: the old ones stay in use",
+        "cannot load the renewed certificates: the old certificates stay in use",
     );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
@@ -408,7 +408,7 @@ fn unusable_certificates_are_reported_before_serving() {
     "#]]
     .assert_eq(&printed("serve --tls-cert good.pem"));
     expect![[r#"
-        pelton: tls: missing.key: cannot be read: No such file or directory (os error 2)
+        pelton: tls: missing.key: the file cannot be read: No such file or directory (os error 2)
         hint:   the certificate and the key must be readable by the user that pelton runs as
         2
     "#]]
@@ -420,7 +420,7 @@ fn unusable_certificates_are_reported_before_serving() {
     "#]]
     .assert_eq(&printed("check --tls-cert good.pem --tls-key other.key"));
     expect![[r#"
-        pelton: tls: old.pem: expired on Wed, 01 Jan 2020 00:00:00 GMT
+        pelton: tls: old.pem: the certificate expired on Wed, 01 Jan 2020 00:00:00 GMT
         1
     "#]]
     .assert_eq(&printed("check --tls-cert old.pem --tls-key old.key"));

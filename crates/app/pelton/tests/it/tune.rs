@@ -209,7 +209,7 @@ fn confirmed_changes_stay_until_revert_takes_every_value_back() {
     assert_eq!(code, 2);
     expect![[r#"
         pelton: tune apply: earlier changes are not confirmed yet
-        hint:   pelton tune confirm keeps them, pelton tune revert reverts them
+        hint:   run pelton tune confirm to keep these changes, or pelton tune revert to revert them
     "#]]
     .assert_eq(&err);
     assert_eq!(space.tune(&["confirm"]).0, 0);
@@ -401,7 +401,7 @@ fn without_its_guard_status_says_so_and_revert_works() {
     assert!(space.output(&words).status.success());
     let (code, out, _) = space.tune(&["status"]);
     assert_eq!(code, 1);
-    assert!(out.starts_with("the changes are not confirmed, and the process that should revert them has ended: run pelton tune confirm or pelton tune revert\n"), "{out}");
+    assert!(out.starts_with("the changes are not confirmed, and the process that should revert the changes has ended: run pelton tune confirm or pelton tune revert\n"), "{out}");
     assert_eq!(space.tune(&["revert"]).0, 0);
     space.assert_unchanged(&before);
 }
@@ -477,7 +477,7 @@ fn queueing_disciplines_are_changed_and_restored() {
     } else {
         assert_eq!(code, 3);
         assert!(
-            err.ends_with(" qdisc: not supported by this kernel or driver\ncause:  all changes of this run were reverted\nhint:   --exclude q.fq leaves this row out\n"),
+            err.ends_with(" qdisc: not supported by this kernel or driver\ncause:  all changes of this run were reverted\nhint:   add --exclude q.fq to leave this row out of the plan\n"),
             "{err}"
         );
     }
@@ -525,7 +525,7 @@ fn a_full_disk_keeps_no_change_applied() {
     let (code, err) = tune_on_full_disk(&space, 3, &["apply", "--this-namespace"]);
     assert_eq!(code, 3);
     assert!(
-        err.contains("/journal: No space left on device (os error 28)\ncause:  all changes of this run were reverted, but the journal could not record that: "),
+        err.contains("/journal: No space left on device (os error 28)\ncause:  all changes of this run were reverted, but the journal could not record these reverts: "),
         "{err}"
     );
     space.assert_unchanged(&before);
@@ -619,7 +619,7 @@ fn a_refused_change_takes_the_others_back() {
         "{err}"
     );
     assert!(
-        err.ends_with("\ncause:  all changes of this run were reverted\nhint:   --exclude nic.threaded leaves this row out\n"),
+        err.ends_with("\ncause:  all changes of this run were reverted\nhint:   add --exclude nic.threaded to leave this row out of the plan\n"),
         "{err}"
     );
     space.assert_unchanged(&before);
@@ -643,7 +643,7 @@ fn a_value_of_another_program_is_reported_and_only_overwritten_by_force() {
     assert_eq!(code, 1);
     expect![[r#"
         pelton: tune revert: /proc/sys/net/core/somaxconn is 9999, but tune had changed it from 128 to 4096: another program has changed it since
-        hint:   pelton tune revert --force restores the old values all the same
+        hint:   pelton tune revert --force restores the old values nevertheless
     "#]]
     .assert_eq(&err);
     assert_eq!(space.tune(&["revert", "--force"]).0, 0);
@@ -730,6 +730,6 @@ fn without_privileges_the_message_says_what_is_needed() {
         err.starts_with("pelton: tune apply: cannot write /"),
         "{err}"
     );
-    assert!(err.ends_with(": permission denied\ncause:  only root may change settings of the host\nhint:   sudo pelton tune apply\n"), "{err}");
+    assert!(err.ends_with(": permission denied\ncause:  only root may change settings of the host\nhint:   run sudo pelton tune apply\n"), "{err}");
     space.assert_unchanged(&before);
 }

@@ -14,42 +14,42 @@ const CALLS_PER_REQUEST_MAX: f64 = 8.0;
 pub(super) const ROWS: &[Check] = &[
     Check {
         id: "app.threads",
-        title: "one core of the server per usable processor",
+        title: "one server thread (core) per usable processor",
         class: Class::Process,
-        gain: "step 1 of the libreactor article: 25 to 27 % of its +55 % came from using all processors",
+        gain: "step 1 of the libreactor article: +55 % requests/s, of which using all processors gave 25 to 27 %",
         sizes: "all sizes",
-        risk: "conversions compete with the cores for the processors",
+        risk: "picture conversions compete with the server's threads for the processors",
         change: "restart the server without taskset or AllowedCPUs=, or give its control group a whole number of processors in cpu.max",
-        undo: "set the previous processors and cpu.max again",
+        undo: "restore the previous list of allowed processors and the previous cpu.max",
         judge: threads,
     },
     Check {
         id: "app.throttled",
-        title: "throttling by the control group",
+        title: "throttling of the server by the CPU quota of its control group",
         class: Class::Process,
         gain: "the libreactor article gives no figure for throttling; each throttled period adds up to 100 ms to the slowest responses",
         sizes: "responses of all sizes; the slowest responses gain most",
         risk: "other services of the host get less processor time",
         change: "raise cpu.max of the control group, CPUQuota= of the service, or the container's --cpus",
-        undo: "set the previous quota again",
+        undo: "restore the previous quota",
         judge: throttled,
     },
     Check {
         id: "app.pin",
-        title: "cores pinned to processors",
+        title: "server threads (cores) pinned to processors",
         class: Class::Process,
         gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core",
         sizes: SMALL,
-        risk: "none, because the server pins its cores itself",
+        risk: "none, because the server itself pins its threads to processors",
         change: "start the server on processors of which no two are hardware threads of the same physical core",
-        undo: "no change to take back",
+        undo: "nothing to undo",
         judge: pinned,
     },
     Check {
         id: "app.syscalls",
         title: "system calls per request",
         class: Class::Process,
-        gain: "step 1 of the libreactor article: 5 to 10 % came from recv and send in place of read and write",
+        gain: "step 1 of the libreactor article: recv and send in place of read and write gave 5 to 10 % more requests/s",
         sizes: SMALL,
         risk: "none",
         change: "let clients and proxies keep their connections open, in nginx by keepalive in the upstream block",
@@ -58,13 +58,13 @@ pub(super) const ROWS: &[Check] = &[
     },
     Check {
         id: "app.codegen",
-        title: "processor features the program is compiled for",
+        title: "processor features that the program is compiled for",
         class: Class::Process,
-        gain: "step 1 of the libreactor article: 5 to 10 % came from -O3, and 5 to 10 % from -march=native",
-        sizes: "small responses; conversions choose their instructions at run time",
+        gain: "step 1 of the libreactor article: -O3 and -march=native each gave 5 to 10 % more requests/s",
+        sizes: "small responses; picture conversions do not gain, because they choose their instructions at run time",
         risk: "a program compiled for x86-64-v3 does not start on older processors",
         change: "build with RUSTFLAGS='-C target-cpu=x86-64-v3'",
-        undo: "build the server again without the flag",
+        undo: "build the server again without this flag in RUSTFLAGS",
         judge: code_generation,
     },
 ];
@@ -77,19 +77,22 @@ fn threads(facts: &Facts) -> Judged {
         if quota_us < period_us * allowed.len() as u64 {
             let processors = quota_us as f64 / period_us as f64;
             let state = format!(
-                "the quota allows {processors:.1} processors, but the server starts {} cores",
+                "the CPU quota allows {processors:.1} processors, but the server starts {} threads (cores)",
                 allowed.len()
             );
             return Ok(problem(state).seen(quota).seen(&facts.process.allowed));
         }
     }
     let Some(metrics) = facts.server.metrics.ok() else {
-        let state = format!("a server may use {} processors: {allowed}", allowed.len());
+        let state = format!(
+            "a server on this host may use {} processors: {allowed}",
+            allowed.len()
+        );
         return Ok(fine(state).seen(&facts.process.allowed).seen(quota));
     };
     let cores = metrics.steering.cores();
     let state = format!(
-        "the server has {cores} cores on {} processors",
+        "the server runs {cores} threads (cores) on {} processors",
         allowed.len()
     );
     let judgement = match cores < allowed.len() as u64 {
@@ -106,11 +109,11 @@ fn throttled(facts: &Facts) -> Judged {
     let (throttling, quota) = (&facts.process.throttling, &facts.process.quota);
     let has_quota = quota.ok().is_none_or(|quota| quota.quota_us.is_some());
     if !has_quota && throttling.ok().is_none_or(|found| found.throttled == 0) {
-        return Ok(fine("the control group has no quota").seen(quota));
+        return Ok(fine("the control group has no CPU quota").seen(quota));
     }
     let found = throttling.get()?;
     let state = format!(
-        "{} of {} periods were throttled since the control group exists",
+        "{} of {} scheduling periods have been throttled since the control group was created",
         found.throttled, found.periods
     );
     let judgement = match found.throttled {
@@ -139,7 +142,7 @@ fn pinned(facts: &Facts) -> Judged {
     let loose = cores.values().filter(|pinned| pinned.is_none()).count();
     if 0 < loose {
         let state = format!(
-            "{loose} of {} cores are not pinned to one processor",
+            "{loose} of {} server threads (cores) are not pinned to one processor",
             cores.len()
         );
         return Ok(gain(state).seen(threads));
@@ -177,13 +180,14 @@ fn system_calls(facts: &Facts) -> Judged {
     let found = metrics(facts)?;
     if found.requests < REQUESTS_MIN {
         let state = format!(
-            "only {} requests so far, too few for a ratio",
+            "the server has had only {} requests so far, too few for a ratio",
             found.requests
         );
         return Ok(not_applicable(state).seen(&facts.server.metrics));
     }
     let ratio = found.system_calls as f64 / found.requests as f64;
-    let state = format!("{ratio:.2} system calls per request; a hit on an open connection needs 2");
+    let state =
+        format!("{ratio:.2} system calls per request; a cache hit on an open connection needs 2");
     let judgement = match ratio <= CALLS_PER_REQUEST_MAX {
         true => fine(state),
         false => gain(state),
@@ -194,8 +198,8 @@ fn system_calls(facts: &Facts) -> Judged {
 fn code_generation(facts: &Facts) -> Judged {
     let features = facts.built_for.get()?;
     let judgement = match features.iter().any(|feature| feature == "avx2") {
-        true => fine("compiled for x86-64-v3 or newer"),
-        false => tradeoff("compiled for every processor of its architecture"),
+        true => fine("the program is compiled for x86-64-v3 or newer"),
+        false => tradeoff("the program is compiled to run on every processor of its architecture"),
     };
     Ok(judgement.seen(&facts.built_for))
 }

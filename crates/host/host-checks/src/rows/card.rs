@@ -20,18 +20,18 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: "step 6 of the libreactor article: +28 % requests/s, together with busy polling",
         sizes: SMALL,
-        risk: "longer moderation adds its delay to responses at low load; drivers differ",
+        risk: "a longer delay of interrupts slows responses down at low load; the effect depends on the driver",
         change: "ethtool -C IF adaptive-rx on",
         undo: "ethtool -C IF adaptive-rx off rx-usecs N, where N is the previous delay",
         judge: |facts| each(facts, coalescing),
     },
     Check {
         id: "nic.rings",
-        title: "receive ring of the card",
+        title: "receive ring of the network card",
         class: Class::Tunable,
         gain: "the libreactor article gives no figure for the ring size; a larger ring prevents drops in bursts",
-        sizes: "responses of all sizes, if the card drops packets",
-        risk: "the card restarts; larger rings use more cache",
+        sizes: "responses of all sizes, if the network card drops packets",
+        risk: "the network card restarts; larger rings use more of the processor's cache",
         change: "ethtool -G IF rx N",
         undo: "ethtool -G IF rx N, where N is the previous size",
         judge: |facts| each(facts, rings),
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Check] = &[
         title: "busy polling of all sockets",
         class: Class::Tunable,
         gain: "step 6 of the libreactor article: +28 % requests/s, together with moderation of interrupts",
-        sizes: "small responses at very high rates; poll.epoll has the same effect without cost for other sockets",
+        sizes: "small responses at very high rates; the setting of the row poll.epoll has the same effect without cost for other sockets",
         risk: "every process that waits for a socket spins, which wastes processor time",
         change: "sysctl -w net.core.busy_poll=0 net.core.busy_read=0",
         undo: "set net.core.busy_poll and net.core.busy_read to their previous values",
@@ -53,29 +53,29 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Process,
         gain: "step 6 of the libreactor article: +28 % requests/s, together with moderation of interrupts",
         sizes: SMALL,
-        risk: "a processor spins while connections are quiet",
-        change: "none: this version of Pelton does not poll",
-        undo: "no change to take back",
+        risk: "a processor stays busy even while all connections are idle",
+        change: "none: this version of Pelton does not use busy polling",
+        undo: "nothing to undo",
         judge: epoll_polling,
     },
     Check {
         id: "poll.irqsuspend",
-        title: "interrupts deferred while packets are polled",
+        title: "deferral of the network card's interrupts while packets are polled",
         class: Class::Tunable,
-        gain: "the article does not cover this setting; newer kernels use it in place of the busy polling of step 6",
+        gain: "the libreactor article gives no figure for this setting; newer kernels use it in place of the busy polling in step 6 of the article",
         sizes: SMALL,
-        risk: "without busy polling each response waits for the timer",
+        risk: "without busy polling, a received packet waits until the timer gro_flush_timeout expires",
         change: "echo 0 > /sys/class/net/IF/napi_defer_hard_irqs; echo 0 > /sys/class/net/IF/gro_flush_timeout",
         undo: "write the previous values to both files",
         judge: |facts| each(facts, deferral),
     },
     Check {
         id: "q.noqueue",
-        title: "no queueing discipline, hence no contention for its lock",
+        title: "contention for the lock of the queueing discipline",
         class: Class::Tunable,
-        gain: "step 8 of the libreactor article: +2 % requests/s",
+        gain: "step 8 of the libreactor article: +2 % requests/s without a queueing discipline",
         sizes: SMALL,
-        risk: "connections no longer share the card fairly, and BBR loses the pacing of fq",
+        risk: "connections no longer share the network card fairly, and BBR loses the pacing of fq",
         change: "sysctl -w net.core.default_qdisc=noqueue; tc qdisc replace dev IF root noqueue",
         undo: "set net.core.default_qdisc to its previous value; tc qdisc replace dev IF root KIND, where KIND is the previous queueing discipline",
         judge: |facts| each(facts, queueing),
@@ -84,11 +84,11 @@ pub(super) const ROWS: &[Check] = &[
         id: "q.fq",
         title: "queueing discipline that paces connections",
         class: Class::Tunable,
-        gain: "unknown: neither the article nor our lab measured fq",
-        sizes: "BBR with bodies of 10 KB and more; other congestion controls do not need it",
-        risk: "each queue of the card has a lock and a table of connections; the kernel may lack fq",
+        gain: "unknown: neither the libreactor article nor our benchmarks measured the queueing discipline fq",
+        sizes: "bodies of 10 KB and more with BBR; other congestion control algorithms do not need pacing",
+        risk: "fq adds a lock and a table of connections to each queue of the network card; the kernel may have been built without fq",
         change: "tc qdisc replace dev IF root fq; on a card with several transmit queues, attach fq to each queue",
-        undo: "tc qdisc del dev IF root, which returns to the kernel's choice",
+        undo: "tc qdisc del dev IF root, which restores the kernel's default queueing discipline",
         judge: pacing,
     },
     Check {
@@ -118,10 +118,10 @@ fn coalescing(_: &Facts, interface: &Interface) -> Judged {
     let judgement = match settings.is_adaptive {
         Some(true) => fine("the moderation of interrupts adapts to the load"),
         Some(false) => tradeoff(format!(
-            "fixed moderation of {delay}; not every driver supports adaptive moderation"
+            "the moderation of interrupts is fixed at {delay}; not every driver supports adaptive moderation"
         ))
         .with_change(format!("ethtool -C {} adaptive-rx on", interface.name)),
-        None => not_applicable(format!("the driver offers only fixed moderation, {delay}")),
+        None => not_applicable(format!("the driver supports only a fixed moderation of interrupts, at {delay}")),
     };
     Ok(judgement.seen(found))
 }
@@ -130,18 +130,18 @@ fn rings(_: &Facts, interface: &Interface) -> Judged {
     let found = &interface.rings;
     let rings = match found.value {
         Err(Unread::Unsupported) => {
-            return Ok(not_applicable("the driver has rings of fixed size").seen(found));
+            return Ok(not_applicable("the driver has receive rings of fixed size").seen(found));
         }
         _ => found.get()?,
     };
     let state = format!(
-        "the receive ring has room for {} packets; the card allows up to {}",
+        "the receive ring has room for {} packets; the network card allows up to {}",
         rings.receive, rings.receive_max
     );
     let drops = &interface.ring_drops;
     let judgement = match *drops.get()? {
         dropped if 0 < dropped && rings.receive < rings.receive_max => tradeoff(format!(
-            "{state}, and the card dropped {dropped} packets because it was full"
+            "{state}, and the card dropped {dropped} packets because the ring was full"
         ))
         .with_change(format!(
             "ethtool -G {} rx {}",
@@ -155,9 +155,11 @@ fn rings(_: &Facts, interface: &Interface) -> Judged {
 fn busy_polling(facts: &Facts) -> Judged {
     let (poll, read) = (&facts.network.busy_poll, &facts.network.busy_read);
     let judgement = match (*poll.get()?, *read.get()?) {
-        (0, 0) => fine("off, as recommended for a host with other programs"),
+        (0, 0) => {
+            fine("busy polling is off, as recommended for a host that runs other programs too")
+        }
         (poll, read) => tradeoff(format!(
-            "all sockets poll for {poll} µs in poll and {read} µs in read"
+            "all sockets are polled for {poll} µs in poll(2) and for {read} µs in read(2)"
         )),
     };
     Ok(judgement.seen(poll).seen(read))
@@ -168,20 +170,20 @@ fn epoll_polling(facts: &Facts) -> Judged {
     let connections = &facts.server.connections;
     let can = match (EPOLL_POLLING <= *kernel, connections.ok()) {
         (false, _) => format!(
-            "kernel {kernel} does not support it; kernel {EPOLL_POLLING} or newer is needed"
+            "kernel {kernel} does not support busy polling per epoll instance; kernel {EPOLL_POLLING} or newer is needed"
         ),
         (true, Some(open)) if open.iter().any(|one| one.napi_id != 0) => {
-            "the kernel and the card support it".to_owned()
+            "the kernel and the network card support busy polling".to_owned()
         }
         (true, Some(open)) if !open.is_empty() => {
-            "the kernel supports it, but connections have no SO_INCOMING_NAPI_ID".to_owned()
+            "the kernel supports busy polling, but the connections have no SO_INCOMING_NAPI_ID".to_owned()
         }
         (true, _) => {
-            "the kernel supports it; without an open connection, it is unknown if the card does"
+            "the kernel supports busy polling; without an open connection, it is unknown if the network card does"
                 .to_owned()
         }
     };
-    let state = format!("this version of Pelton does not poll; {can}");
+    let state = format!("this version of Pelton does not use busy polling; {can}");
     Ok(not_applicable(state)
         .seen(&facts.kernel.release)
         .seen(connections))
@@ -191,7 +193,9 @@ fn deferral(facts: &Facts, interface: &Interface) -> Judged {
     let (deferred, timeout) = (&interface.deferred_interrupts, &interface.flush_timeout_ns);
     let kernel = facts.kernel.release.get()?;
     let judgement = match (*deferred.get()?, *timeout.get()?) {
-        (0, _) | (_, 0) => fine("interrupts are not deferred, as fits a server that does not poll"),
+        (0, _) | (_, 0) => fine(
+            "interrupts are not deferred, which is right for a server that does not use busy polling",
+        ),
         (rounds, ns) => {
             let since = match IRQ_SUSPENSION <= *kernel {
                 true => "",
@@ -212,11 +216,11 @@ fn queueing(facts: &Facts, interface: &Interface) -> Judged {
     let all: Vec<&Qdisc> = found.get()?.iter().filter(|one| !one.is_ingress).collect();
     let kinds: Vec<&str> = all.iter().map(|one| one.kind.as_str()).collect();
     let judgement = if kinds.iter().all(|kind| *kind == "noqueue") {
-        fine("no queueing discipline")
+        fine("the interface has no queueing discipline")
     } else if kinds.iter().all(|kind| SIMPLE.contains(kind)) {
         let name = &interface.name;
         tradeoff(format!(
-            "packets pass the queueing discipline {}, whose lock they contend for",
+            "packets pass the queueing discipline {}, and processors contend for its lock",
             kinds.join(", ")
         ))
         .with_change(format!("tc qdisc replace dev {name} root noqueue"))
@@ -233,7 +237,9 @@ fn pacing(facts: &Facts) -> Judged {
     let control = &facts.network.congestion_control;
     let judgement = match control.get()?.as_str() {
         "bbr" => super::tcp::paced_by_card(facts)?,
-        name => not_applicable(format!("{name} does not pace connections")),
+        name => not_applicable(format!(
+            "the congestion control {name} does not pace connections"
+        )),
     };
     let mut judgement = match judgement.standing {
         // The row of the congestion control reports the gain, and names both ways.
@@ -254,17 +260,13 @@ fn offloads(_: &Facts, interface: &Interface) -> Judged {
     // A card without TSO still gains from GSO, which segments just before the driver.
     let segments = is_on("tx-tcp-segmentation") || is_on("tx-generic-segmentation");
     let gro = match is_on("rx-gro") {
-        true => "on, which uploads need",
-        false => "off, which makes uploads slower",
+        true => "aggregation of received packets (GRO) is on, which uploads need",
+        false => "aggregation of received packets (GRO) is off, which makes uploads slower",
     };
     let judgement = match segments {
-        false => gain(format!(
-            "segmentation offload is off; aggregation (GRO) is {gro}"
-        ))
-        .with_change(format!("ethtool -K {} tso on gso on", interface.name)),
-        true => fine(format!(
-            "segmentation offload is on; aggregation (GRO) is {gro}"
-        )),
+        false => gain(format!("segmentation offload is off; {gro}"))
+            .with_change(format!("ethtool -K {} tso on gso on", interface.name)),
+        true => fine(format!("segmentation offload is on; {gro}")),
     };
     Ok(judgement.seen(found))
 }

@@ -18,34 +18,34 @@ const PORTS_MIN: u64 = 16_384;
 pub(super) const ROWS: &[Check] = &[
     Check {
         id: "lim.nofile",
-        title: "limit on open descriptors",
+        title: "limit on open file descriptors",
         class: Class::Process,
         gain: "the libreactor article gives no figure for this limit; at the limit, the server refuses connections",
-        sizes: "all sizes with many connections",
-        risk: "none: the server bounds its connections itself",
-        change: "LimitNOFILE=65536 in the service, or ulimit -Hn 65536 before the start",
-        undo: "set the previous limit again",
+        sizes: "responses of all sizes, if the server has many connections",
+        risk: "none, because the server itself limits its connections",
+        change: "set LimitNOFILE=65536 in the systemd service, or run ulimit -Hn 65536 before the server starts",
+        undo: "restore the previous limit",
         judge: descriptors,
     },
     Check {
         id: "lim.memlock",
         title: "limit on locked memory",
         class: Class::Process,
-        gain: "the article does not cover this limit; it restricts the zero-copy writes of servers that use MSG_ZEROCOPY",
+        gain: "the libreactor article gives no figure for this limit, which restricts the zero-copy writes of servers that use MSG_ZEROCOPY",
         sizes: "none: this server does not need locked memory",
         risk: "locked memory cannot be swapped",
-        change: "LimitMEMLOCK=64M in the service",
-        undo: "set the previous limit again",
+        change: "set LimitMEMLOCK=64M in the systemd service",
+        undo: "restore the previous limit",
         judge: locked_memory,
     },
     Check {
         id: "lim.conntrack",
-        title: "table of tracked connections",
+        title: "the kernel's table of tracked connections (conntrack)",
         class: Class::Tunable,
         gain: "the libreactor article gives no figure for this limit; a full table drops new connections",
-        sizes: "all sizes with many connections",
+        sizes: "responses of all sizes, if the server has many connections",
         risk: "about 300 bytes of kernel memory per entry",
-        change: "sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as described in nf.hooks",
+        change: "sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as the row nf.hooks describes",
         undo: "set net.netfilter.nf_conntrack_max to its previous value",
         judge: conntrack,
     },
@@ -53,8 +53,8 @@ pub(super) const ROWS: &[Check] = &[
         id: "lim.ports",
         title: "ports for outgoing connections",
         class: Class::Tunable,
-        gain: "the article does not cover this setting; a proxy on this host needs one port per connection to the server",
-        sizes: "all sizes, if a proxy on this host opens a connection per request",
+        gain: "the libreactor article gives no figure for this setting; a proxy on this host needs one port per connection to the server",
+        sizes: "responses of all sizes, if a proxy on this host opens a connection per request",
         risk: "a service that binds a port in the range later may find the port in use",
         change: "sysctl -w net.ipv4.ip_local_port_range='10000 65000'",
         undo: "set net.ipv4.ip_local_port_range to its previous range",
@@ -67,7 +67,7 @@ pub(super) const ROWS: &[Check] = &[
         gain: "the libreactor article gives no figure for such drops; each dropped packet is sent again after a delay",
         sizes: "uploads and requests in bursts",
         risk: "longer queues add delay",
-        change: "sysctl -w net.core.netdev_max_backlog=4096; see also nic.rps_rfs and nic.rings",
+        change: "sysctl -w net.core.netdev_max_backlog=4096; see also the rows nic.rps_rfs and nic.rings",
         undo: "set net.core.netdev_max_backlog to its previous value",
         judge: packets,
     },
@@ -83,34 +83,34 @@ fn descriptors(facts: &Facts) -> Judged {
                 u64::MAX => "infinity".to_owned(),
                 hard => DESCRIPTORS_SET.max(hard.saturating_mul(2)).to_string(),
             };
-            problem(format!("{used} of {} descriptors are open", bounds.soft))
-                .with_change(format!("LimitNOFILE={limit} in the service"))
+            problem(format!(
+                "{used} of {} file descriptors are open",
+                bounds.soft
+            ))
+            .with_change(format!("set LimitNOFILE={limit} in the systemd service"))
         }
         // Only the hard limit matters, because the server raises the soft limit to it at start.
         _ if bounds.hard < DESCRIPTORS => gain(format!(
-            "at most {} descriptors; {DESCRIPTORS} are enough for 16,384 connections that each download a file",
+            "the server may open at most {} file descriptors; {DESCRIPTORS} are enough for 16,384 connections that each download a file",
             bounds.hard
         )),
-        _ => fine(format!(
-            "the server may open {} descriptors",
-            count(bounds.hard)
-        )),
+        _ => fine(format!("the server may open {}", count(bounds.hard))),
     };
     Ok(judgement.seen(limit).seen(open))
 }
 
 fn count(limit: u64) -> String {
     match limit {
-        u64::MAX => "any number of".to_owned(),
-        limit => limit.to_string(),
+        u64::MAX => "any number of file descriptors".to_owned(),
+        limit => format!("{limit} file descriptors"),
     }
 }
 
 fn locked_memory(facts: &Facts) -> Judged {
     let found = &facts.process.locked_bytes_max;
     let limit = match found.get()?.soft {
-        u64::MAX => "no limit".to_owned(),
-        bytes => format!("at most {bytes} bytes"),
+        u64::MAX => "locked memory has no limit".to_owned(),
+        bytes => format!("at most {bytes} bytes of memory may be locked"),
     };
     let state = format!(
         "{limit}; the server locks no memory, because it passes pages to the kernel by vmsplice"
@@ -124,12 +124,12 @@ fn conntrack(facts: &Facts) -> Judged {
         return Ok(not_applicable("the kernel tracks no connections").seen(count));
     }
     let (used, most) = (*count.get()?, *limit.get()?);
-    let state = format!("{used} of {most} entries are in use");
+    let state = format!("{used} of {most} entries of the connection table are in use");
     let judgement = match most / 100 * NEARLY_PCT <= used {
         true => {
             let limit = CONNTRACK_SET.max(most.saturating_mul(2));
             problem(state).with_change(format!(
-                "sysctl -w net.netfilter.nf_conntrack_max={limit}, or exempt the server from connection tracking as described in nf.hooks"
+                "sysctl -w net.netfilter.nf_conntrack_max={limit}, or exempt the server from connection tracking as the row nf.hooks describes"
             ))
         }
         false => fine(state),
@@ -154,11 +154,11 @@ fn packets(facts: &Facts) -> Judged {
     );
     let backlog = &facts.network.packet_backlog;
     let judgement = match *dropped.get()? {
-        0 => fine("no packet was dropped since boot"),
+        0 => fine("no packet has been dropped since boot"),
         count => {
             let length = PACKETS_SET.max(backlog.get()?.saturating_mul(2));
-            gain(format!("{count} packets were dropped since boot")).with_change(format!(
-                "sysctl -w net.core.netdev_max_backlog={length}; see also nic.rps_rfs and nic.rings"
+            gain(format!("{count} packets have been dropped since boot")).with_change(format!(
+                "sysctl -w net.core.netdev_max_backlog={length}; see also the rows nic.rps_rfs and nic.rings"
             ))
         }
     };

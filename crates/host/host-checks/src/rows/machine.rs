@@ -11,7 +11,10 @@ const FAST_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "hyperv_clocksource_t
 const FEATURES: [(Release, &str); 5] = [
     (Release(5, 13), "Landlock for the sandboxes"),
     (Release(5, 14), "tcp_migrate_req"),
-    (Release(6, 2), "SO_INCOMING_CPU among the sockets of a port"),
+    (
+        Release(6, 2),
+        "SO_INCOMING_CPU for sockets with SO_REUSEPORT",
+    ),
     (Release(6, 9), "busy polling per epoll instance"),
     (Release(6, 13), "suspended interrupts"),
 ];
@@ -33,19 +36,19 @@ pub(super) const ROWS: &[Check] = &[
         title: "clock source that programs can read without a system call",
         class: Class::Tunable,
         gain: "the libreactor article gives no figure for the clock source; reading a slow clock takes about a microsecond",
-        sizes: "all sizes; small responses most",
-        risk: "if the tsc of the machine is unstable, its time is wrong; the kernel's log says if it is unstable",
+        sizes: "responses of all sizes; small responses gain most",
+        risk: "if the machine's tsc is unstable, the time of the host becomes wrong; the kernel's log reports an unstable tsc",
         change: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        undo: "write the previous name to the same file",
+        undo: "write the previous clock source to the same file",
         judge: clock,
     },
     Check {
         id: "mem.thp",
         title: "transparent huge pages",
         class: Class::Tunable,
-        gain: "the article does not cover huge pages; in our sandboxes, the first access to 4 KB of new memory takes 1.2 µs with huge pages, and 8 to 15 µs without them",
-        sizes: "conversions of pictures; not cache hits",
-        risk: "with the value always, programs may use more memory; with madvise, only those that request huge pages do",
+        gain: "the libreactor article gives no figure for huge pages; in Pelton's sandboxes, the first access to 4 KB of new memory takes 1.2 µs with huge pages, and 8 to 15 µs without them",
+        sizes: "conversions of pictures, but not cache hits",
+        risk: "with the setting always, every program may use more memory; with madvise, only programs that request huge pages",
         change: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         undo: "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
         judge: huge_pages,
@@ -55,7 +58,7 @@ pub(super) const ROWS: &[Check] = &[
         title: "kernel version, for the features that the server uses",
         class: Class::Boot,
         gain: "depends on the feature: the row of each feature states its gain",
-        sizes: "depends on the feature: the row of each feature states its sizes",
+        sizes: "depends on the feature: the row of each feature states for which responses it helps",
         risk: "a newer kernel may require an upgrade of the operating system",
         change: "install a newer kernel of your distribution and restart the host",
         undo: "restart the host with the previous kernel",
@@ -80,13 +83,13 @@ fn frequency(facts: &Facts) -> Judged {
         .is_some_and(|name| matches!(name.as_str(), "intel_pstate" | "amd-pstate-epp"));
     let names = governors.join(", ");
     let judgement = match governors.iter().any(|name| name == "powersave") {
-        _ if governors.is_empty() => not_applicable("no processor has a governor"),
+        _ if governors.is_empty() => not_applicable("no processor has a frequency governor"),
         true if !is_active => gain(format!(
-            "governor {names}: processors stay at their lowest frequency"
+            "frequency governor {names}: the processors stay at their lowest frequency"
         )),
         _ if governors.iter().all(|name| name == "performance") => fine("governor performance"),
         _ => tradeoff(format!(
-            "governor {names}: processors need a moment to reach their full frequency"
+            "frequency governor {names}: the processors need a moment to reach their full frequency"
         )),
     };
     Ok(judgement.seen(found).seen(driver))
@@ -97,9 +100,11 @@ fn clock(facts: &Facts) -> Judged {
     let name = found.get()?.as_str();
     let judgement = match name {
         name if FAST_CLOCKS.contains(&name) => fine(name),
-        "kvm-clock" => tradeoff("kvm-clock: read without a system call, but slower than tsc"),
+        "kvm-clock" => tradeoff(
+            "the clock source kvm-clock is read without a system call, but is slower than tsc",
+        ),
         name => problem(format!(
-            "{name}: every reading of the time is a system call"
+            "{name}: with this clock source, every reading of the time needs a system call"
         )),
     };
     Ok(judgement.seen(found))
@@ -111,8 +116,10 @@ fn huge_pages(facts: &Facts) -> Judged {
         return Ok(not_applicable("the kernel has no transparent huge pages").seen(found));
     }
     let judgement = match found.get()?.as_str() {
-        "never" => gain("off: sandboxes get new memory in pages of 4 KB"),
-        mode => fine(format!("{mode}: sandboxes get huge pages")),
+        "never" => gain("huge pages are off: sandboxes get new memory in pages of 4 KB"),
+        mode => fine(format!(
+            "{mode}: with this setting, sandboxes get huge pages"
+        )),
     };
     Ok(judgement.seen(found))
 }
@@ -127,7 +134,7 @@ fn version(facts: &Facts) -> Judged {
         .collect();
     let judgement = match missing.is_empty() {
         true => fine(format!(
-            "kernel {kernel} has all features that these rows name"
+            "kernel {kernel} has all features that the rows of this report name"
         )),
         false if kernel < Release(6, 2) => {
             gain(format!("kernel {kernel} lacks {}", missing.join(", ")))

@@ -14,10 +14,10 @@ pub(super) const ROWS: &[Check] = &[
         id: "net.taps",
         title: "packet sockets that see every packet",
         class: Class::ReportOnly,
-        gain: "step 7 of the libreactor article: +6 % requests/s",
+        gain: "step 7 of the libreactor article: +6 % requests/s without the packet socket of a DHCP client",
         sizes: SMALL,
-        risk: "a DHCP client without its socket may lose the address of the host",
-        change: "stop the named process, or replace it, for example dhclient by a static address",
+        risk: "if a DHCP client cannot read packets, the host may lose its address",
+        change: "stop the process that the row names, or replace it, for example dhclient by a static address",
         undo: "start the process again",
         judge: taps,
     },
@@ -25,10 +25,10 @@ pub(super) const ROWS: &[Check] = &[
         id: "net.bpf",
         title: "BPF programs that see every packet",
         class: Class::ReportOnly,
-        gain: "the libreactor article gives no figure for such programs",
+        gain: "the libreactor article gives no figure for BPF programs",
         sizes: SMALL,
-        risk: "such programs usually belong to a firewall, a load balancer or a container network",
-        change: "list the programs by bpftool net, and remove only those that you installed",
+        risk: "BPF programs usually belong to a firewall, a load balancer or a container network",
+        change: "list the programs with bpftool net, and remove only programs that you installed",
         undo: "attach the removed program again",
         judge: |facts| each(facts, programs),
     },
@@ -36,18 +36,18 @@ pub(super) const ROWS: &[Check] = &[
         id: "nf.hooks",
         title: "firewall and connection tracking",
         class: Class::ReportOnly,
-        gain: "step 4 of the libreactor article: +22 % requests/s",
+        gain: "step 4 of the libreactor article: +22 % requests/s without iptables and connection tracking",
         sizes: SMALL,
         risk: "without a firewall, every listening program can be reached; Pelton never changes a firewall",
-        change: "exempt the server from connection tracking: nft add rule ip raw prerouting tcp dport PORT notrack, and the same for output; or run it in a network namespace of its own",
-        undo: "delete the rule by its handle: nft -a list ruleset",
+        change: "exempt the server from connection tracking: nft add rule ip raw prerouting tcp dport PORT notrack, and the same for output; or run the server in a network namespace of its own",
+        undo: "nft -a list ruleset shows the handle of the rule; nft delete rule ip raw prerouting handle HANDLE deletes the rule",
         judge: netfilter,
     },
     Check {
         id: "sec.audit",
-        title: "audit of system calls",
+        title: "auditing of system calls by the kernel",
         class: Class::ReportOnly,
-        gain: "step 3 of the libreactor article: +11 % requests/s with audit and seccomp off",
+        gain: "step 3 of the libreactor article: +11 % requests/s with auditing and seccomp off",
         sizes: SMALL,
         risk: "system calls are no longer recorded, which a policy may require",
         change: "auditctl -a never,task, then restart the server",
@@ -58,11 +58,11 @@ pub(super) const ROWS: &[Check] = &[
         id: "sec.seccomp",
         title: "seccomp filters on the server",
         class: Class::ReportOnly,
-        gain: "step 3 of the libreactor article: +11 % requests/s with audit and seccomp off",
+        gain: "step 3 of the libreactor article: +11 % requests/s with auditing and seccomp off",
         sizes: SMALL,
         risk: "without a filter, a hijacked server may use every system call",
-        change: "use one short allow-list that begins with recv, send and epoll_wait",
-        undo: "set the previous filter again",
+        change: "use one short seccomp filter whose first rules allow recv, send and epoll_wait",
+        undo: "restore the previous seccomp filter",
         judge: seccomp,
     },
     Check {
@@ -104,7 +104,9 @@ fn programs(_: &Facts, interface: &Interface) -> Judged {
     let (xdp, qdiscs) = (&interface.has_xdp, &interface.qdiscs);
     let has_filters = qdiscs.get()?.iter().any(|qdisc| qdisc.is_ingress);
     let judgement = match (*xdp.get()?, has_filters) {
-        (false, false) => fine("no XDP program and no filter of received packets"),
+        (false, false) => {
+            fine("the interface has no XDP program and no filter of received packets")
+        }
         (true, false) => tradeoff("an XDP program sees every received packet"),
         (false, true) => tradeoff("filters of received packets (tc) are attached"),
         (true, true) => tradeoff("an XDP program and filters (tc) see every received packet"),
@@ -167,21 +169,21 @@ fn allow_absent(missing: Unknown) -> Result<(), Unknown> {
 fn audit(facts: &Facts) -> Judged {
     let found = &facts.kernel.audit;
     if found.value == Err(Unread::Unsupported) {
-        return Ok(not_applicable("the kernel has no audit").seen(found));
+        return Ok(not_applicable("the kernel does not support auditing").seen(found));
     }
     let audit = *found.get()?;
     let judgement = match (audit.enabled, audit.rules) {
-        (0, _) => fine("the audit is off"),
-        _ if audit.exempts_processes => {
-            fine("the audit is on, and a rule never,task exempts the processes that start after it")
-        }
+        (0, _) => fine("auditing is off"),
+        _ if audit.exempts_processes => fine(
+            "auditing is on, but the rule never,task exempts all processes that start after the rule is set",
+        ),
         (_, 0) => tradeoff(
-            "the audit is on without rules: it still prepares a record for every system call",
+            "auditing is on without rules: the kernel still prepares a record for every system call",
         ),
         (2, rules) => tradeoff(format!(
-            "the audit is locked until the next boot, with {rules} rules"
+            "auditing is on and locked until the next boot, with {rules} rules"
         )),
-        (_, rules) => tradeoff(format!("the audit is on, with {rules} rules")),
+        (_, rules) => tradeoff(format!("auditing is on, with {rules} rules")),
     };
     Ok(judgement.seen(found))
 }
@@ -189,10 +191,12 @@ fn audit(facts: &Facts) -> Judged {
 fn seccomp(facts: &Facts) -> Judged {
     let (mode, filters) = (&facts.process.seccomp, &facts.process.seccomp_filters);
     let judgement = match *mode.get()? {
-        0 => fine("no filter"),
+        0 => fine("the server has no seccomp filter"),
         _ => match filters.ok() {
-            Some(filters) => tradeoff(format!("{filters} filters run for every system call")),
-            None => tradeoff("a filter runs for every system call"),
+            Some(filters) => tradeoff(format!(
+                "{filters} seccomp filters run for every system call"
+            )),
+            None => tradeoff("a seccomp filter runs for every system call"),
         },
     };
     Ok(judgement.seen(mode).seen(filters))
@@ -210,7 +214,7 @@ fn mitigations(facts: &Facts) -> Judged {
         ("mitigated", named(is_mitigated)),
         ("not mitigated", named(is_open)),
         (
-            "of unknown state",
+            "state unknown",
             named(|state| !is_mitigated(state) && !is_open(state) && state != "Not affected"),
         ),
     ];

@@ -14,18 +14,18 @@ const IMBALANCE_MAX: f64 = 1.5;
 pub(super) const ROWS: &[Check] = &[
     Check {
         id: "sock.reuseport",
-        title: "a listening socket per core",
+        title: "one listening socket per server thread (core)",
         class: Class::Process,
         gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core",
-        sizes: "all sizes with many connections",
+        sizes: "responses of all sizes, if the server has many connections",
         risk: "none, because the server opens the sockets itself",
-        change: "restart the server; if a service manager passes the sockets, let it pass one per core",
-        undo: "no change to take back",
+        change: "restart the server; if a service manager passes the sockets, let it pass one socket per core",
+        undo: "nothing to undo",
         judge: reuseport,
     },
     Check {
         id: "sock.incoming_cpu",
-        title: "connections stay on the processor that receives them",
+        title: "connections served on the processor that receives their packets",
         class: Class::Process,
         gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core",
         sizes: SMALL,
@@ -38,10 +38,10 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.cbpf",
         title: "BPF program that chooses the core of a connection",
         class: Class::Process,
-        gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core; on kernels before 6.2, it chooses cores as sock.incoming_cpu does on newer ones",
+        gain: "step 5 of the libreactor article: part of that step's +38 % requests/s, because each connection stays on one core; on kernels before 6.2, the program chooses cores as SO_INCOMING_CPU does on newer kernels",
         sizes: SMALL,
-        risk: "a proxy that opens all its connections on one processor loads one core only",
-        change: "steering = \"cbpf\", on kernels before 6.2 whose network card spreads packets over all processors",
+        risk: "if a proxy opens all its connections on one processor, one core gets all the load",
+        change: "steering = \"cbpf\", if the kernel is older than 6.2 and the network card spreads packets over all processors",
         undo: "steering = \"auto\"",
         judge: cbpf,
     },
@@ -49,9 +49,9 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.balance",
         title: "connections spread evenly over the cores",
         class: Class::Process,
-        gain: "the libreactor article gives no figure for balance; on a server with four cores, a core that has half of all connections halves the throughput",
+        gain: "the libreactor article gives no figure for the balance of connections; on a server with four cores, a core that has half of all connections halves the throughput",
         sizes: "all sizes",
-        risk: "fewer connections stay on the processor that receives them",
+        risk: "fewer connections are served on the processor that receives their packets",
         change: "steering = \"auto\"; if clients are few, let the proxy open more connections",
         undo: "set steering to its previous mode",
         judge: balance,
@@ -88,7 +88,7 @@ fn incoming_cpu(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     if *kernel < INCOMING_CPU {
         let state = format!(
-            "kernel {kernel} ignores SO_INCOMING_CPU among the sockets of a port; kernel {INCOMING_CPU} or newer is needed"
+            "kernel {kernel} ignores SO_INCOMING_CPU for sockets with SO_REUSEPORT; kernel {INCOMING_CPU} or newer is needed"
         );
         return Ok(not_applicable(state).seen(&facts.kernel.release));
     }
@@ -96,25 +96,23 @@ fn incoming_cpu(facts: &Facts) -> Judged {
     let (local, located) = (found.local, found.located);
     let cores = found.steering.cores();
     let mode = if 0 < found.steering.incoming_cpu {
-        "by SO_INCOMING_CPU"
+        "connections are spread by SO_INCOMING_CPU"
     } else if 0 < found.steering.cbpf {
-        "by a BPF program"
+        "connections are spread by a BPF program"
     } else {
-        "by a hash"
+        "connections are spread by a hash"
     };
     if cores < 2 {
         return Ok(not_applicable("the server has one core").seen(&facts.server.metrics));
     }
     if located < LOCATED_MIN {
-        let state = format!(
-            "connections are spread {mode}; only {located} of them were sampled, too few for a judgement"
-        );
+        let state = format!("{mode}; only {located} of them were sampled, too few for a judgement");
         return Ok(not_applicable(state)
             .seen(&facts.server.metrics)
             .seen(&facts.server.listeners));
     }
     let state = format!(
-        "connections are spread {mode}; {} % of {located} sampled connections are served on the processor that receives their packets",
+        "{mode}; {} % of {located} sampled connections are served on the processor that receives their packets",
         local * 100 / located
     );
     let judgement = match found.steering.hash == 0 || located * 9 <= local * 10 {
@@ -129,14 +127,19 @@ fn incoming_cpu(facts: &Facts) -> Judged {
 fn cbpf(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     let judgement = match facts.server.metrics.ok().map(|found| found.steering.cbpf) {
-        Some(cores) if 0 < cores => fine(format!("{cores} cores are steered by a BPF program")),
+        Some(cores) if 0 < cores => fine(format!(
+            "{cores} cores get their connections from a BPF program"
+        )),
         _ if INCOMING_CPU <= *kernel => not_applicable(format!(
-            "kernel {kernel} makes the same choice by SO_INCOMING_CPU"
+            "kernel {kernel} needs no BPF program, because SO_INCOMING_CPU makes the same choice"
         )),
         Some(_) => tradeoff(format!(
-            "kernel {kernel} needs the BPF program for locality, but the program is not attached"
+            "kernel {kernel} keeps connections on the processor that receives them only with the BPF program, but the program is not attached"
         )),
-        None => return Err(metrics(facts).expect_err("the metrics are unknown in this arm")),
+        None => {
+            return Err(metrics(facts)
+                .expect_err("the function metrics fails if the facts have no metrics"));
+        }
     };
     Ok(judgement
         .seen(&facts.kernel.release)
@@ -150,7 +153,7 @@ fn balance(facts: &Facts) -> Judged {
     }
     if found.accepted < CONNECTIONS_MIN {
         let state = format!(
-            "only {} connections so far, too few for a judgement",
+            "the server has accepted only {} connections so far, too few for a judgement",
             found.accepted
         );
         return Ok(not_applicable(state).seen(&facts.server.metrics));

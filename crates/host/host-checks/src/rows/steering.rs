@@ -9,11 +9,11 @@ const STEP: &str = "step 5 of the libreactor article: part of that step's +38 % 
 pub(super) const ROWS: &[Check] = &[
     Check {
         id: "irq.affinity",
-        title: "interrupts of the card spread over the processors",
+        title: "interrupts of the network card spread over the processors",
         class: Class::Tunable,
         gain: STEP,
         sizes: SMALL,
-        risk: "a wrong list makes one processor the bottleneck; irqbalance may overwrite the lists",
+        risk: "a wrong list of processors makes one processor the bottleneck; irqbalance may overwrite the lists",
         change: "echo CPU > /proc/irq/N/smp_affinity_list, one processor per interrupt",
         undo: "write the previous list to the same file",
         judge: |facts| each(facts, interrupts),
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: STEP,
         sizes: SMALL,
-        risk: "the card restarts: connections pause, and a remote login may hang for seconds",
+        risk: "the network card restarts: connections pause, and a remote login may hang for seconds",
         change: "ethtool -L IF combined N",
         undo: "ethtool -L IF combined N, where N is the previous number",
         judge: |facts| each(facts, channels),
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: STEP,
         sizes: SMALL,
-        risk: "a low risk: for a processor without an assigned queue, the kernel uses any queue",
+        risk: "the risk is low: a processor without an assigned queue sends through any queue",
         change: "echo MASK > /sys/class/net/IF/queues/tx-N/xps_cpus",
         undo: "write the previous mask to the same file",
         judge: |facts| each(facts, transmit),
@@ -44,18 +44,18 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.rps_rfs",
         title: "received packets spread over the processors by software",
         class: Class::Tunable,
-        gain: "the article does not cover this setting, because its card had a queue per processor; packets of a single queue can be spread in no other way",
-        sizes: "all sizes, if one processor is busy with packets while others are idle",
+        gain: "the libreactor article gives no figure for this setting, because its network card had a queue per processor; only this setting can spread the packets of a single queue",
+        sizes: "responses of all sizes, if one processor is busy with packets while others are idle",
         risk: "each batch of packets costs an interrupt between processors, which is a loss if the receiving processor is not busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
-        undo: "write 0 to both files and to net.core.rps_sock_flow_entries",
+        undo: "write 0 to rps_cpus and rps_flow_cnt, and set net.core.rps_sock_flow_entries to 0",
         judge: |facts| each(facts, software),
     },
     Check {
         id: "nic.threaded",
         title: "kernel threads that process received packets",
         class: Class::Tunable,
-        gain: "the article does not cover this setting; with it, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
+        gain: "the libreactor article gives no figure for this setting; with it, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -69,7 +69,7 @@ pub(super) const ROWS: &[Check] = &[
         gain: "the libreactor article gives no figure for memory nodes, because its machine had only one",
         sizes: "large responses on machines with several memory nodes",
         risk: "the processors of the other nodes stay unused",
-        change: "start the server with numactl --cpunodebind=NODE --membind=NODE, the node of the card",
+        change: "start the server with numactl --cpunodebind=NODE --membind=NODE, where NODE is the memory node of the network card",
         undo: "start the server without numactl",
         judge: node,
     },
@@ -78,7 +78,8 @@ pub(super) const ROWS: &[Check] = &[
 fn interrupts(facts: &Facts, interface: &Interface) -> Judged {
     if !interface.kind.is_empty() {
         return Ok(
-            not_applicable("a virtual interface without interrupts").seen(&interface.interrupts)
+            not_applicable("the interface is virtual and has no interrupts")
+                .seen(&interface.interrupts),
         );
     }
     let found = &interface.interrupts;
@@ -97,7 +98,9 @@ fn interrupts(facts: &Facts, interface: &Interface) -> Judged {
     let judgement = if (used.len() as u64) < wanted {
         gain(state)
     } else if balancer.ok() == Some(&true) {
-        tradeoff(format!("{state}; irqbalance runs and may move them"))
+        tradeoff(format!(
+            "{state}; irqbalance is running and may move the interrupts"
+        ))
     } else {
         fine(state)
     };
@@ -106,7 +109,7 @@ fn interrupts(facts: &Facts, interface: &Interface) -> Judged {
 
 fn channels(facts: &Facts, interface: &Interface) -> Judged {
     if !interface.kind.is_empty() {
-        let state = format!("a virtual interface of kind {}", interface.kind);
+        let state = format!("the interface is virtual, of kind {}", interface.kind);
         return Ok(not_applicable(state).seen(&interface.channels));
     }
     let usable = processors(facts)?;
@@ -125,7 +128,7 @@ fn channels(facts: &Facts, interface: &Interface) -> Judged {
     let judgement = match u64::from(channels.receive) < wanted {
         true => gain(state).with_change(format!("ethtool -L {} combined {wanted}", interface.name)),
         false if u64::from(channels.receive_max) < usable => not_applicable(format!(
-            "{state}, fewer than the {usable} processors: nic.rps_rfs spreads packets instead"
+            "{state}, fewer than the {usable} processors: the setting of the row nic.rps_rfs spreads packets instead"
         )),
         false => fine(state),
     };
@@ -151,7 +154,7 @@ fn transmit(facts: &Facts, interface: &Interface) -> Judged {
 
 fn software(facts: &Facts, interface: &Interface) -> Judged {
     if !interface.kind.is_empty() {
-        let state = format!("a virtual interface of kind {}", interface.kind);
+        let state = format!("the interface is virtual, of kind {}", interface.kind);
         return Ok(not_applicable(state).seen(&interface.receive_queues));
     }
     let usable = processors(facts)?;
@@ -171,7 +174,7 @@ fn software(facts: &Facts, interface: &Interface) -> Judged {
                 .with_change(format!("echo {} > /sys/class/net/{name}/queues/rx-0/rps_cpus", mask(facts)))
         }
         _ if flows.ok() == Some(&0) => tradeoff(format!(
-            "packets are spread over the processors {used}, but not to the processor of their connection's core"
+            "packets are spread over the processors {used}, but may not reach the processor that serves their connection"
         )),
         _ => fine(format!("packets are spread over the processors {used}")),
     };
@@ -199,8 +202,8 @@ fn threaded(facts: &Facts, interface: &Interface) -> Judged {
         .seen(found));
     }
     let judgement = match (*found.get()?, processors(facts)?) {
-        (true, _) => fine("threads process received packets"),
-        (false, 1) => not_applicable("one processor does all work"),
+        (true, _) => fine("kernel threads process received packets"),
+        (false, 1) => not_applicable("the server can use only one processor"),
         (false, _) => {
             tradeoff("the processor of the sender also processes the packets of the receiver")
         }
@@ -229,12 +232,12 @@ fn node(facts: &Facts) -> Judged {
             .map(|near| allowed.iter().filter(|cpu| !near.has(*cpu)).count());
         let judgement = match beyond {
             Some(0) => fine(format!(
-                "the card and all processors of the server are on node {number}"
+                "the network card and all processors of the server are on memory node {number}"
             )),
             Some(far) => tradeoff(format!(
-                "{far} processors of the server are not on node {number}, that of the card"
+                "{far} processors of the server are not on memory node {number}, to which the network card belongs"
             )),
-            None => not_applicable(format!("node {number} has no processors")),
+            None => not_applicable(format!("memory node {number} has no processors")),
         };
         Ok(judgement.seen(found).seen(&facts.process.allowed))
     })

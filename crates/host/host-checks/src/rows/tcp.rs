@@ -17,10 +17,10 @@ pub(super) const ROWS: &[Check] = &[
         title: "overflows of the backlogs of listening sockets",
         class: Class::Process,
         gain: "the libreactor article gives no figure for overflows; an overflow delays a client by at least a second, or refuses its connection",
-        sizes: "all sizes, in bursts of new connections",
+        sizes: "responses of all sizes, in bursts of new connections",
         risk: "longer backlogs hold more memory during an attack",
-        change: "see tcp.backlog for the limits; if the server has too few processors, see app.threads and app.throttled",
-        undo: "see tcp.backlog, app.threads and app.throttled",
+        change: "see the row tcp.backlog for the limits; if the server has too few processors, see the rows app.threads and app.throttled",
+        undo: "see the rows tcp.backlog, app.threads and app.throttled",
         judge: overflows,
     },
     Check {
@@ -28,10 +28,10 @@ pub(super) const ROWS: &[Check] = &[
         title: "backlogs of listening sockets",
         class: Class::Tunable,
         gain: "the libreactor article gives no figure for the length of backlogs",
-        sizes: "all sizes, in bursts of new connections",
+        sizes: "responses of all sizes, in bursts of new connections",
         risk: "longer backlogs hold more memory during an attack",
         change: "sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server",
-        undo: "set both values to their previous numbers by sysctl -w, then restart the server",
+        undo: "set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w, then restart the server",
         judge: backlog,
     },
     Check {
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Check] = &[
         title: "congestion control that fits the queueing discipline",
         class: Class::Tunable,
         gain: "step 9 of the libreactor article: reno in place of cubic, GRO off and fixed moderation of interrupts gained 4 % together",
-        sizes: "reno helps small responses in a local network only; BBR without fq costs a timer per burst of packets at every size",
+        sizes: "reno helps small responses in a local network only; BBR without the queueing discipline fq costs a timer per burst of packets, for responses of every size",
         risk: "cubic is slower than BBR on paths that lose packets",
         change: "sysctl -w net.ipv4.tcp_congestion_control=cubic; or keep bbr with tc qdisc replace dev IF root fq",
         undo: "set net.ipv4.tcp_congestion_control to its previous value",
@@ -49,20 +49,20 @@ pub(super) const ROWS: &[Check] = &[
         id: "tcp.media",
         title: "TCP settings for sending pictures over long distances",
         class: Class::Tunable,
-        gain: "the article does not cover these settings",
+        gain: "the libreactor article gives no figure for these settings",
         sizes: "responses of 50 KB and more over the internet: the next picture of a page is sent at full speed",
         risk: "after a pause, a burst may be sent over a path that has become slower",
         change: "sysctl -w net.ipv4.tcp_slow_start_after_idle=0 net.ipv4.tcp_wmem='4096 16384 4194304'",
-        undo: "set both values to their previous ones by sysctl -w",
+        undo: "set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w",
         judge: media,
     },
     Check {
         id: "tcp.migrate",
         title: "handshakes that survive the close of a listening socket",
         class: Class::Tunable,
-        gain: "the article does not cover this setting; without it, a handover resets handshakes in progress",
-        sizes: "all sizes, during an upgrade or restart of the server",
-        risk: "a low risk; set it before the server opens its listening sockets",
+        gain: "the libreactor article gives no figure for this setting; without it, a handover resets handshakes in progress",
+        sizes: "responses of all sizes, during an upgrade or restart of the server",
+        risk: "the risk is low; make the change before the server opens its listening sockets",
         change: "sysctl -w net.ipv4.tcp_migrate_req=1, then restart the server",
         undo: "sysctl -w net.ipv4.tcp_migrate_req=0",
         judge: migration,
@@ -78,14 +78,14 @@ fn overflows(facts: &Facts) -> Judged {
     });
     if let Some(full) = full {
         let state = format!(
-            "{} is full: {} connections wait to be accepted",
+            "the backlog of {} is full: {} connections wait to be accepted",
             full.address, full.waiting
         );
         return Ok(problem(state).seen(listeners).seen(overflows));
     }
     // The counters belong to the network namespace, and cannot be reset.
     let judgement = match (*overflows.get()?, *drops.get()?) {
-        (0, 0) => fine("no backlog overflowed since boot"),
+        (0, 0) => fine("no backlog has overflowed since boot"),
         (0, drops) => tradeoff(format!(
             "since boot, {drops} handshakes were dropped, none because of a full backlog (counted over the sockets of all programs)"
         )),
@@ -133,7 +133,7 @@ fn congestion_control(facts: &Facts) -> Judged {
     };
     let judgement = match name.as_str() {
         "bbr" => paced_by_card(facts)?,
-        "reno" => tradeoff("reno: suits a local network, but is slow over long distances"),
+        "reno" => tradeoff("reno suits a local network, but is slow over long distances"),
         name => fine(name),
     };
     let mut judgement = judgement.seen(host).seen(&facts.server.listeners);
@@ -147,7 +147,7 @@ fn congestion_control(facts: &Facts) -> Judged {
 /// as bridges, only pass packets on to a card.
 pub(super) fn paced_by_card(facts: &Facts) -> Judged {
     let mut judgement = not_applicable(
-        "bbr; no network card is visible, so it is unknown if its queueing discipline paces connections",
+        "the congestion control is bbr; no network card is visible, so it is unknown if a queueing discipline paces connections",
     );
     let all = facts.interfaces.get()?;
     for card in all.iter().filter(|interface| interface.kind.is_empty()) {
@@ -181,7 +181,7 @@ fn media(facts: &Facts) -> Judged {
     }
     let judgement = match faults.is_empty() {
         true => fine(
-            "connections keep their speed over a pause; the server sets TCP_NOTSENT_LOWAT itself",
+            "connections keep their speed after a pause; the server sets TCP_NOTSENT_LOWAT itself",
         ),
         false => gain(faults.join("; ")).with_change(changes.join("; ")),
     };
@@ -194,13 +194,16 @@ fn media(facts: &Facts) -> Judged {
 fn migration(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     if *kernel < MIGRATION {
-        let state =
-            format!("kernel {kernel} does not support it; kernel {MIGRATION} or newer is needed");
+        let state = format!(
+            "kernel {kernel} does not support tcp_migrate_req; kernel {MIGRATION} or newer is needed"
+        );
         return Ok(not_applicable(state).seen(&facts.kernel.release));
     }
     let found = &facts.network.migrate_requests;
     let judgement = match *found.get()? {
-        0 => gain("off: closing a listening socket resets its handshakes in progress"),
+        0 => gain(
+            "tcp_migrate_req is off: closing a listening socket resets its handshakes in progress",
+        ),
         _ => fine("on"),
     };
     Ok(judgement.seen(found))

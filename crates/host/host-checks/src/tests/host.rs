@@ -41,7 +41,9 @@ fn backlog() {
     check(
         "tcp.backlog",
         &denied,
-        expect!["unknown: /proc/x: permission denied; root can read it (1 pieces of evidence)"],
+        expect![
+            "unknown: /proc/x: permission denied; run as root to read this value (1 pieces of evidence)"
+        ],
     );
 }
 
@@ -56,7 +58,7 @@ fn overflows() {
     check(
         "tcp.overflows",
         &overflows(0, 0),
-        expect!["fine: no backlog overflowed since boot (3 pieces of evidence)"],
+        expect!["fine: no backlog has overflowed since boot (3 pieces of evidence)"],
     );
     check(
         "tcp.overflows",
@@ -128,7 +130,7 @@ fn congestion_control() {
         "tcp.cc",
         &bridged,
         expect![
-            "notApplicable: bbr; no network card is visible, so it is unknown if its queueing discipline paces connections (3 pieces of evidence)"
+            "notApplicable: the congestion control is bbr; no network card is visible, so it is unknown if a queueing discipline paces connections (3 pieces of evidence)"
         ],
     );
     check(
@@ -147,7 +149,7 @@ fn congestion_control() {
         "tcp.cc",
         &with("reno", None),
         expect![
-            "tradeoff: reno: suits a local network, but is slow over long distances (2 pieces of evidence)"
+            "tradeoff: reno suits a local network, but is slow over long distances (2 pieces of evidence)"
         ],
     );
     check(
@@ -165,7 +167,9 @@ fn congestion_control() {
     check(
         "q.fq",
         &with("cubic", None),
-        expect!["notApplicable: cubic does not pace connections (1 pieces of evidence)"],
+        expect![
+            "notApplicable: the congestion control cubic does not pace connections (1 pieces of evidence)"
+        ],
     );
 }
 
@@ -186,7 +190,7 @@ fn media_and_migration() {
         "tcp.migrate",
         &facts,
         expect![
-            "notApplicable: kernel 5.10 does not support it; kernel 5.14 or newer is needed (1 pieces of evidence)"
+            "notApplicable: kernel 5.10 does not support tcp_migrate_req; kernel 5.14 or newer is needed (1 pieces of evidence)"
         ],
     );
     facts.network.write_bytes_max = known(4 << 20);
@@ -203,14 +207,14 @@ fn media_and_migration() {
         "tcp.media",
         &facts,
         expect![
-            "fine: connections keep their speed over a pause; the server sets TCP_NOTSENT_LOWAT itself (3 pieces of evidence)"
+            "fine: connections keep their speed after a pause; the server sets TCP_NOTSENT_LOWAT itself (3 pieces of evidence)"
         ],
     );
     check(
         "tcp.migrate",
         &facts,
         expect![
-            "gain: off: closing a listening socket resets its handshakes in progress (1 pieces of evidence)"
+            "gain: tcp_migrate_req is off: closing a listening socket resets its handshakes in progress (1 pieces of evidence)"
         ],
     );
     facts.network.migrate_requests = known(1);
@@ -242,21 +246,21 @@ fn limits() {
         "lim.nofile",
         &facts,
         expect![
-            "gain: at most 4096 descriptors; 36864 are enough for 16,384 connections that each download a file (2 pieces of evidence)"
+            "gain: the server may open at most 4096 file descriptors; 36864 are enough for 16,384 connections that each download a file (2 pieces of evidence)"
         ],
     );
     check(
         "lim.memlock",
         &facts,
         expect![
-            "notApplicable: at most 65536 bytes; the server locks no memory, because it passes pages to the kernel by vmsplice (1 pieces of evidence)"
+            "notApplicable: at most 65536 bytes of memory may be locked; the server locks no memory, because it passes pages to the kernel by vmsplice (1 pieces of evidence)"
         ],
     );
     check(
         "lim.conntrack",
         &facts,
         expect![
-            "problem: 250 of 300 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as described in nf.hooks"
+            "problem: 250 of 300 entries of the connection table are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as the row nf.hooks describes"
         ],
     );
     check(
@@ -268,7 +272,7 @@ fn limits() {
         "lim.packets",
         &facts,
         expect![
-            "gain: 4 packets were dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=4096; see also nic.rps_rfs and nic.rings"
+            "gain: 4 packets have been dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=4096; see also the rows nic.rps_rfs and nic.rings"
         ],
     );
     // The row judges the number of open descriptors only if the process is a server.
@@ -277,7 +281,7 @@ fn limits() {
         "lim.nofile",
         &facts,
         expect![
-            "problem: 900 of 1024 descriptors are open (2 pieces of evidence) > LimitNOFILE=65536 in the service"
+            "problem: 900 of 1024 file descriptors are open (2 pieces of evidence) > set LimitNOFILE=65536 in the systemd service"
         ],
     );
     // No command lowers a limit that is already high.
@@ -293,21 +297,21 @@ fn limits() {
         "lim.nofile",
         &facts,
         expect![
-            "problem: 190000 of 200000 descriptors are open (2 pieces of evidence) > LimitNOFILE=400000 in the service"
+            "problem: 190000 of 200000 file descriptors are open (2 pieces of evidence) > set LimitNOFILE=400000 in the systemd service"
         ],
     );
     check(
         "lim.conntrack",
         &facts,
         expect![
-            "problem: 1000000 of 1048576 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server from connection tracking as described in nf.hooks"
+            "problem: 1000000 of 1048576 entries of the connection table are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server from connection tracking as the row nf.hooks describes"
         ],
     );
     check(
         "lim.packets",
         &facts,
         expect![
-            "gain: 4 packets were dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=500000; see also nic.rps_rfs and nic.rings"
+            "gain: 4 packets have been dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=500000; see also the rows nic.rps_rfs and nic.rings"
         ],
     );
     facts.process.descriptors_max = known(Bounds {
@@ -321,7 +325,7 @@ fn limits() {
     check(
         "lim.nofile",
         &facts,
-        expect!["fine: the server may open any number of descriptors (2 pieces of evidence)"],
+        expect!["fine: the server may open any number of file descriptors (2 pieces of evidence)"],
     );
     check(
         "lim.conntrack",
@@ -336,7 +340,7 @@ fn limits() {
     check(
         "lim.packets",
         &facts,
-        expect!["fine: no packet was dropped since boot (3 pieces of evidence)"],
+        expect!["fine: no packet has been dropped since boot (3 pieces of evidence)"],
     );
 }
 
@@ -350,7 +354,7 @@ fn firewall() {
         "nf.hooks",
         &facts,
         expect![
-            "unknown: NFT_MSG_GETCHAIN: permission denied; root can read it (1 pieces of evidence)"
+            "unknown: NFT_MSG_GETCHAIN: permission denied; run as root to read this value (1 pieces of evidence)"
         ],
     );
     facts.network.chains = known(Vec::new());
@@ -397,13 +401,13 @@ fn taps_audit_and_seccomp() {
         "sec.audit",
         &facts,
         expect![
-            "tradeoff: the audit is on without rules: it still prepares a record for every system call (1 pieces of evidence)"
+            "tradeoff: auditing is on without rules: the kernel still prepares a record for every system call (1 pieces of evidence)"
         ],
     );
     check(
         "sec.seccomp",
         &facts,
-        expect!["fine: no filter (2 pieces of evidence)"],
+        expect!["fine: the server has no seccomp filter (2 pieces of evidence)"],
     );
     facts.network.taps = known(vec![
         Tap {
@@ -443,13 +447,13 @@ fn taps_audit_and_seccomp() {
         "sec.audit",
         &facts,
         expect![
-            "tradeoff: the audit is locked until the next boot, with 3 rules (1 pieces of evidence)"
+            "tradeoff: auditing is on and locked until the next boot, with 3 rules (1 pieces of evidence)"
         ],
     );
     check(
         "sec.seccomp",
         &facts,
-        expect!["tradeoff: 2 filters run for every system call (2 pieces of evidence)"],
+        expect!["tradeoff: 2 seccomp filters run for every system call (2 pieces of evidence)"],
     );
     facts.kernel.audit = known(Audit {
         enabled: 1,
@@ -460,20 +464,22 @@ fn taps_audit_and_seccomp() {
         "sec.audit",
         &facts,
         expect![
-            "fine: the audit is on, and a rule never,task exempts the processes that start after it (1 pieces of evidence)"
+            "fine: auditing is on, but the rule never,task exempts all processes that start after the rule is set (1 pieces of evidence)"
         ],
     );
     facts.kernel.audit = Fact::unknown("AUDIT_GET", Unread::Unsupported);
     check(
         "sec.audit",
         &facts,
-        expect!["notApplicable: the kernel has no audit (1 pieces of evidence)"],
+        expect!["notApplicable: the kernel does not support auditing (1 pieces of evidence)"],
     );
     facts.kernel.audit = Fact::unknown("AUDIT_GET", Unread::Denied);
     check(
         "sec.audit",
         &facts,
-        expect!["unknown: AUDIT_GET: permission denied; root can read it (1 pieces of evidence)"],
+        expect![
+            "unknown: AUDIT_GET: permission denied; run as root to read this value (1 pieces of evidence)"
+        ],
     );
 }
 
@@ -522,13 +528,13 @@ fn mitigations() {
         "sec.mitig",
         &with(&hidden),
         expect![
-            "tradeoff: mitigated: itlb_multihit; of unknown state: srbds, later (2 pieces of evidence)"
+            "tradeoff: mitigated: itlb_multihit; state unknown: srbds, later (2 pieces of evidence)"
         ],
     );
     check(
         "sec.mitig",
         &with(&hidden[1..]),
-        expect!["unknown: of unknown state: srbds, later (2 pieces of evidence)"],
+        expect!["unknown: state unknown: srbds, later (2 pieces of evidence)"],
     );
 }
 
@@ -543,24 +549,28 @@ fn machine() {
         "kernel.version",
         &facts,
         expect![
-            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU among the sockets of a port (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
+            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU for sockets with SO_REUSEPORT (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
         ],
     );
     check(
         "cpu.clocksource",
         &facts,
-        expect!["problem: hpet: every reading of the time is a system call (1 pieces of evidence)"],
+        expect![
+            "problem: hpet: with this clock source, every reading of the time needs a system call (1 pieces of evidence)"
+        ],
     );
     check(
         "mem.thp",
         &facts,
-        expect!["gain: off: sandboxes get new memory in pages of 4 KB (1 pieces of evidence)"],
+        expect![
+            "gain: huge pages are off: sandboxes get new memory in pages of 4 KB (1 pieces of evidence)"
+        ],
     );
     check(
         "cpu.freq",
         &facts,
         expect![
-            "gain: governor powersave: processors stay at their lowest frequency (2 pieces of evidence)"
+            "gain: frequency governor powersave: the processors stay at their lowest frequency (2 pieces of evidence)"
         ],
     );
     facts.kernel.release = kernel(6, 8).kernel.release;
@@ -582,13 +592,15 @@ fn machine() {
     check(
         "mem.thp",
         &facts,
-        expect!["fine: madvise: sandboxes get huge pages (1 pieces of evidence)"],
+        expect![
+            "fine: madvise: with this setting, sandboxes get huge pages (1 pieces of evidence)"
+        ],
     );
     check(
         "cpu.freq",
         &facts,
         expect![
-            "tradeoff: governor powersave: processors need a moment to reach their full frequency (2 pieces of evidence)"
+            "tradeoff: frequency governor powersave: the processors need a moment to reach their full frequency (2 pieces of evidence)"
         ],
     );
     facts.kernel.release = kernel(6, 18).kernel.release;
@@ -597,13 +609,15 @@ fn machine() {
     check(
         "kernel.version",
         &facts,
-        expect!["fine: kernel 6.18 has all features that these rows name (1 pieces of evidence)"],
+        expect![
+            "fine: kernel 6.18 has all features that the rows of this report name (1 pieces of evidence)"
+        ],
     );
     check(
         "cpu.clocksource",
         &facts,
         expect![
-            "tradeoff: kvm-clock: read without a system call, but slower than tsc (1 pieces of evidence)"
+            "tradeoff: the clock source kvm-clock is read without a system call, but is slower than tsc (1 pieces of evidence)"
         ],
     );
     check(
@@ -633,12 +647,12 @@ fn quota() {
     check(
         "app.threads",
         &facts,
-        expect!["fine: a server may use 4 processors: 0-3 (2 pieces of evidence)"],
+        expect!["fine: a server on this host may use 4 processors: 0-3 (2 pieces of evidence)"],
     );
     check(
         "app.throttled",
         &facts,
-        expect!["fine: the control group has no quota (1 pieces of evidence)"],
+        expect!["fine: the control group has no CPU quota (1 pieces of evidence)"],
     );
     facts.process.quota = known(Quota {
         quota_us: Some(150_000),
@@ -648,7 +662,7 @@ fn quota() {
         "app.threads",
         &facts,
         expect![
-            "problem: the quota allows 1.5 processors, but the server starts 4 cores (2 pieces of evidence)"
+            "problem: the CPU quota allows 1.5 processors, but the server starts 4 threads (cores) (2 pieces of evidence)"
         ],
     );
     check(
@@ -664,7 +678,7 @@ fn quota() {
         "app.throttled",
         &facts,
         expect![
-            "tradeoff: 9 of 1000 periods were throttled since the control group exists (2 pieces of evidence)"
+            "tradeoff: 9 of 1000 scheduling periods have been throttled since the control group was created (2 pieces of evidence)"
         ],
     );
     facts.process.throttling = known(Throttling {
@@ -675,7 +689,7 @@ fn quota() {
         "app.throttled",
         &facts,
         expect![
-            "problem: 10 of 1000 periods were throttled since the control group exists (2 pieces of evidence)"
+            "problem: 10 of 1000 scheduling periods have been throttled since the control group was created (2 pieces of evidence)"
         ],
     );
 }
@@ -690,21 +704,21 @@ fn build_and_polling() {
         "app.codegen",
         &facts,
         expect![
-            "tradeoff: compiled for every processor of its architecture (1 pieces of evidence)"
+            "tradeoff: the program is compiled to run on every processor of its architecture (1 pieces of evidence)"
         ],
     );
     check(
         "poll.sysctl",
         &facts,
         expect![
-            "tradeoff: all sockets poll for 50 µs in poll and 0 µs in read (2 pieces of evidence)"
+            "tradeoff: all sockets are polled for 50 µs in poll(2) and for 0 µs in read(2) (2 pieces of evidence)"
         ],
     );
     check(
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; kernel 6.8 does not support it; kernel 6.9 or newer is needed (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not use busy polling; kernel 6.8 does not support busy polling per epoll instance; kernel 6.9 or newer is needed (2 pieces of evidence)"
         ],
     );
     facts.built_for = known(vec!["avx2".to_owned()]);
@@ -712,11 +726,13 @@ fn build_and_polling() {
     check(
         "app.codegen",
         &facts,
-        expect!["fine: compiled for x86-64-v3 or newer (1 pieces of evidence)"],
+        expect!["fine: the program is compiled for x86-64-v3 or newer (1 pieces of evidence)"],
     );
     check(
         "poll.sysctl",
         &facts,
-        expect!["fine: off, as recommended for a host with other programs (2 pieces of evidence)"],
+        expect![
+            "fine: busy polling is off, as recommended for a host that runs other programs too (2 pieces of evidence)"
+        ],
     );
 }

@@ -132,7 +132,7 @@ fn without_interfaces_nothing_applies() {
         "nic.rss",
         &facts,
         expect![
-            "notApplicable: veth0: a virtual interface of kind veth; 9 more interfaces were not read (1 pieces of evidence)"
+            "notApplicable: veth0: the interface is virtual, of kind veth; 9 more interfaces were not read (1 pieces of evidence)"
         ],
     );
     let mut facts = host(Vec::new());
@@ -140,7 +140,9 @@ fn without_interfaces_nothing_applies() {
     check(
         "nic.rss",
         &facts,
-        expect!["unknown: RTM_GETLINK: permission denied; root can read it (1 pieces of evidence)"],
+        expect![
+            "unknown: RTM_GETLINK: permission denied; run as root to read this value (1 pieces of evidence)"
+        ],
     );
 }
 
@@ -157,7 +159,7 @@ fn the_worst_interface_decides() {
         "nic.gro",
         &host(vec![virtio(), card()]),
         expect![
-            "gain: enp1s0: segmentation offload is off; aggregation (GRO) is on, which uploads need (2 pieces of evidence) > ethtool -K enp1s0 tso on gso on"
+            "gain: enp1s0: segmentation offload is off; aggregation of received packets (GRO) is on, which uploads need (2 pieces of evidence) > ethtool -K enp1s0 tso on gso on"
         ],
     );
 }
@@ -174,7 +176,7 @@ fn one_queue() {
         "nic.rss",
         &facts,
         expect![
-            "notApplicable: eth0: 1 of 1 possible receive queues are in use, fewer than the 4 processors: nic.rps_rfs spreads packets instead (1 pieces of evidence)"
+            "notApplicable: eth0: 1 of 1 possible receive queues are in use, fewer than the 4 processors: the setting of the row nic.rps_rfs spreads packets instead (1 pieces of evidence)"
         ],
     );
     check(
@@ -209,35 +211,35 @@ fn one_queue() {
         "nic.rings",
         &facts,
         expect![
-            "fine: eth0: the receive ring has room for 256 packets; the card allows up to 256 (2 pieces of evidence)"
+            "fine: eth0: the receive ring has room for 256 packets; the network card allows up to 256 (2 pieces of evidence)"
         ],
     );
     check(
         "poll.irqsuspend",
         &facts,
         expect![
-            "fine: eth0: interrupts are not deferred, as fits a server that does not poll (2 pieces of evidence)"
+            "fine: eth0: interrupts are not deferred, which is right for a server that does not use busy polling (2 pieces of evidence)"
         ],
     );
     check(
         "q.noqueue",
         &facts,
         expect![
-            "tradeoff: eth0: packets pass the queueing discipline pfifo_fast, whose lock they contend for (2 pieces of evidence) > tc qdisc replace dev eth0 root noqueue"
+            "tradeoff: eth0: packets pass the queueing discipline pfifo_fast, and processors contend for its lock (2 pieces of evidence) > tc qdisc replace dev eth0 root noqueue"
         ],
     );
     check(
         "nic.gro",
         &facts,
         expect![
-            "fine: eth0: segmentation offload is on; aggregation (GRO) is on, which uploads need (1 pieces of evidence)"
+            "fine: eth0: segmentation offload is on; aggregation of received packets (GRO) is on, which uploads need (1 pieces of evidence)"
         ],
     );
     check(
         "net.bpf",
         &facts,
         expect![
-            "fine: eth0: no XDP program and no filter of received packets (2 pieces of evidence)"
+            "fine: eth0: the interface has no XDP program and no filter of received packets (2 pieces of evidence)"
         ],
     );
 }
@@ -269,14 +271,14 @@ fn several_queues() {
         "irq.coalesce",
         &facts,
         expect![
-            "tradeoff: enp1s0: fixed moderation of 3 µs; not every driver supports adaptive moderation (1 pieces of evidence) > ethtool -C enp1s0 adaptive-rx on"
+            "tradeoff: enp1s0: the moderation of interrupts is fixed at 3 µs; not every driver supports adaptive moderation (1 pieces of evidence) > ethtool -C enp1s0 adaptive-rx on"
         ],
     );
     check(
         "nic.rings",
         &facts,
         expect![
-            "tradeoff: enp1s0: the receive ring has room for 512 packets; the card allows up to 4096, and the card dropped 3 packets because it was full (2 pieces of evidence) > ethtool -G enp1s0 rx 4096"
+            "tradeoff: enp1s0: the receive ring has room for 512 packets; the network card allows up to 4096, and the card dropped 3 packets because the ring was full (2 pieces of evidence) > ethtool -G enp1s0 rx 4096"
         ],
     );
     check(
@@ -297,7 +299,7 @@ fn several_queues() {
         "nic.gro",
         &facts,
         expect![
-            "gain: enp1s0: segmentation offload is off; aggregation (GRO) is on, which uploads need (1 pieces of evidence) > ethtool -K enp1s0 tso on gso on"
+            "gain: enp1s0: segmentation offload is off; aggregation of received packets (GRO) is on, which uploads need (1 pieces of evidence) > ethtool -K enp1s0 tso on gso on"
         ],
     );
     check(
@@ -335,7 +337,7 @@ fn balanced_interrupts() {
         "irq.affinity",
         &facts,
         expect![
-            "tradeoff: enp1s0: 2 interrupts are handled by the processors 0-1; irqbalance runs and may move them (2 pieces of evidence)"
+            "tradeoff: enp1s0: 2 interrupts are handled by the processors 0-1; irqbalance is running and may move the interrupts (2 pieces of evidence)"
         ],
     );
 }
@@ -346,19 +348,23 @@ fn virtual_interfaces() {
     check(
         "nic.rps_rfs",
         &facts,
-        expect!["notApplicable: veth0: a virtual interface of kind veth (1 pieces of evidence)"],
+        expect![
+            "notApplicable: veth0: the interface is virtual, of kind veth (1 pieces of evidence)"
+        ],
     );
     check(
         "irq.affinity",
         &facts,
         expect![
-            "notApplicable: veth0: a virtual interface without interrupts (1 pieces of evidence)"
+            "notApplicable: veth0: the interface is virtual and has no interrupts (1 pieces of evidence)"
         ],
     );
     check(
         "nic.rss",
         &facts,
-        expect!["notApplicable: veth0: a virtual interface of kind veth (1 pieces of evidence)"],
+        expect![
+            "notApplicable: veth0: the interface is virtual, of kind veth (1 pieces of evidence)"
+        ],
     );
     check(
         "nic.threaded",
@@ -373,7 +379,7 @@ fn virtual_interfaces() {
     check(
         "nic.threaded",
         &facts,
-        expect!["fine: veth0: threads process received packets (1 pieces of evidence)"],
+        expect!["fine: veth0: kernel threads process received packets (1 pieces of evidence)"],
     );
 }
 
@@ -391,7 +397,7 @@ fn memory_nodes() {
         "mem.numa",
         &facts,
         expect![
-            "tradeoff: enp1s0: 2 processors of the server are not on node 1, that of the card (2 pieces of evidence)"
+            "tradeoff: enp1s0: 2 processors of the server are not on memory node 1, to which the network card belongs (2 pieces of evidence)"
         ],
     );
     facts.process.allowed = known(cpus("2-3"));
@@ -399,7 +405,7 @@ fn memory_nodes() {
         "mem.numa",
         &facts,
         expect![
-            "fine: enp1s0: the card and all processors of the server are on node 1 (2 pieces of evidence)"
+            "fine: enp1s0: the network card and all processors of the server are on memory node 1 (2 pieces of evidence)"
         ],
     );
     facts.memory.nodes = Fact::unknown("node*", Unread::Absent);

@@ -43,13 +43,13 @@ fn a_busy_server() {
     check(
         "app.threads",
         &facts,
-        expect!["fine: the server has 2 cores on 2 processors (3 pieces of evidence)"],
+        expect!["fine: the server runs 2 threads (cores) on 2 processors (3 pieces of evidence)"],
     );
     check(
         "app.syscalls",
         &facts,
         expect![
-            "fine: 2.10 system calls per request; a hit on an open connection needs 2 (1 pieces of evidence)"
+            "fine: 2.10 system calls per request; a cache hit on an open connection needs 2 (1 pieces of evidence)"
         ],
     );
     check(
@@ -63,7 +63,7 @@ fn a_busy_server() {
         "sock.cbpf",
         &facts,
         expect![
-            "notApplicable: kernel 6.18 makes the same choice by SO_INCOMING_CPU (2 pieces of evidence)"
+            "notApplicable: kernel 6.18 needs no BPF program, because SO_INCOMING_CPU makes the same choice (2 pieces of evidence)"
         ],
     );
     check(
@@ -82,7 +82,7 @@ fn a_busy_server() {
         "app.syscalls",
         &wasteful,
         expect![
-            "gain: 9.00 system calls per request; a hit on an open connection needs 2 (1 pieces of evidence)"
+            "gain: 9.00 system calls per request; a cache hit on an open connection needs 2 (1 pieces of evidence)"
         ],
     );
     check(
@@ -107,7 +107,7 @@ fn an_idle_server() {
         "app.syscalls",
         &facts,
         expect![
-            "notApplicable: only 3 requests so far, too few for a ratio (1 pieces of evidence)"
+            "notApplicable: the server has had only 3 requests so far, too few for a ratio (1 pieces of evidence)"
         ],
     );
     check(
@@ -121,7 +121,7 @@ fn an_idle_server() {
         "sock.balance",
         &facts,
         expect![
-            "notApplicable: only 2 connections so far, too few for a judgement (1 pieces of evidence)"
+            "notApplicable: the server has accepted only 2 connections so far, too few for a judgement (1 pieces of evidence)"
         ],
     );
 }
@@ -149,14 +149,14 @@ fn steering() {
     check(
         "sock.cbpf",
         &facts,
-        expect!["fine: 2 cores are steered by a BPF program (2 pieces of evidence)"],
+        expect!["fine: 2 cores get their connections from a BPF program (2 pieces of evidence)"],
     );
     facts.kernel = kernel(6, 1).kernel;
     check(
         "sock.incoming_cpu",
         &facts,
         expect![
-            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU among the sockets of a port; kernel 6.2 or newer is needed (1 pieces of evidence)"
+            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU for sockets with SO_REUSEPORT; kernel 6.2 or newer is needed (1 pieces of evidence)"
         ],
     );
     facts.server.metrics = known(busy());
@@ -164,7 +164,7 @@ fn steering() {
         "sock.cbpf",
         &facts,
         expect![
-            "tradeoff: kernel 6.1 needs the BPF program for locality, but the program is not attached (2 pieces of evidence)"
+            "tradeoff: kernel 6.1 keeps connections on the processor that receives them only with the BPF program, but the program is not attached (2 pieces of evidence)"
         ],
     );
     let mut one_core = busy();
@@ -177,7 +177,7 @@ fn steering() {
     check(
         "app.threads",
         &server(one_core),
-        expect!["gain: the server has 1 cores on 2 processors (3 pieces of evidence)"],
+        expect!["gain: the server runs 1 threads (cores) on 2 processors (3 pieces of evidence)"],
     );
 }
 
@@ -213,7 +213,9 @@ fn pinned_cores() {
     check(
         "app.pin",
         &facts,
-        expect!["gain: 1 of 1 cores are not pinned to one processor (1 pieces of evidence)"],
+        expect![
+            "gain: 1 of 1 server threads (cores) are not pinned to one processor (1 pieces of evidence)"
+        ],
     );
     facts.process.threads = known(vec![thread("other", "0-1")]);
     check(
@@ -261,7 +263,7 @@ fn listeners() {
         "tcp.overflows",
         &facts,
         expect![
-            "problem: 127.0.0.1:80 is full: 4096 connections wait to be accepted (2 pieces of evidence)"
+            "problem: the backlog of 127.0.0.1:80 is full: 4096 connections wait to be accepted (2 pieces of evidence)"
         ],
     );
 }
@@ -274,7 +276,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; the kernel supports it, but connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not use busy polling; the kernel supports busy polling, but the connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
         ],
     );
     facts.server.connections = known(vec![
@@ -285,7 +287,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; the kernel and the card support it (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not use busy polling; the kernel and the network card support busy polling (2 pieces of evidence)"
         ],
     );
 }

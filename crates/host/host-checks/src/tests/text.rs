@@ -39,7 +39,7 @@ fn findings_come_first_and_in_full() {
         .collect();
     expect![[r#"
         problems: 1, gains: 2, trade-offs: 0, unknown: 38, fine: 0, not applicable: 2
-        server: none was found; --data or --pid names one
+        server: no running server was found; give --data or --pid to name a server
 
         problem  tcp.overflows: overflows of the backlogs of listening sockets
           found     since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows
@@ -47,20 +47,20 @@ fn findings_come_first_and_in_full() {
           evidence  ListenDrops: 7
           evidence  : unknown: not read
           gain      the libreactor article gives no figure for overflows; an overflow delays a client by at least a second, or refuses its connection
-          for       all sizes, in bursts of new connections
+          for       responses of all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
-          change    see tcp.backlog for the limits; if the server has too few processors, see app.threads and app.throttled (class S)
-          undo      see tcp.backlog, app.threads and app.throttled
+          change    see the row tcp.backlog for the limits; if the server has too few processors, see the rows app.threads and app.throttled (class S)
+          undo      see the rows tcp.backlog, app.threads and app.throttled
 
         gain  tcp.backlog: backlogs of listening sockets
           found     at most 128 connections may wait to be accepted; the server requests 4096
           evidence  somaxconn: 128
           evidence  tcp_max_syn_backlog: 4096
           gain      the libreactor article gives no figure for the length of backlogs
-          for       all sizes, in bursts of new connections
+          for       responses of all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)
-          undo      set both values to their previous numbers by sysctl -w, then restart the server
+          undo      set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w, then restart the server
 
         gain  kernel.version: kernel version, for the features that the server uses
     "#]].assert_eq(&begin);

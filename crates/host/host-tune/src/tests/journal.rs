@@ -73,7 +73,7 @@ fn a_setting_that_is_gone_is_given_up_only_by_force() {
     assert_eq!((outcome.restored, outcome.left), (0, 2));
     assert_eq!(outcome.conflicts[0].obstacle, Obstacle::Absent);
     expect![
-        "/proc/sys/net/ipv4/tcp_max_syn_backlog: does not exist here; tune had changed it from 512 to 4096"
+        "/proc/sys/net/ipv4/tcp_max_syn_backlog: does not exist here; tune had changed this setting from 512 to 4096"
     ]
     .assert_eq(&outcome.texts());
     let outcome = take_back(&tree, &folder, OnConflict::Overwrite);
@@ -128,7 +128,10 @@ fn a_journal_that_is_too_long_is_refused() {
     let file = file.expect("a file of our own");
     file.set_len(2 << 20).expect("a file with a hole");
     let err = folder.require_room().expect_err("it is long").to_string();
-    assert!(err.contains("is nearly full of earlier changes"), "{err}");
+    assert!(
+        err.contains("has little room left, because it contains many earlier changes"),
+        "{err}"
+    );
     file.set_len((4 << 20) + 1).expect("a file with a hole");
     let err = folder.state().expect_err("it is too long").to_string();
     assert!(err.contains("is longer than 4194304 bytes"), "{err}");
@@ -172,7 +175,7 @@ fn a_journal_that_others_may_write_is_refused() {
     let shared = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(path, shared).expect("a file of our own");
     let err = folder.state().expect_err("others may write it").to_string();
-    assert!(err.contains("others may write it"), "{err}");
+    assert!(err.contains("other users may write to it"), "{err}");
 }
 
 /// The server may replace the directory of the journal, because the data directory is its own.

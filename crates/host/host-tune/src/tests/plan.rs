@@ -141,8 +141,8 @@ fn another_namespace_changes_nothing_of_the_host() {
         expect![[r#"
             nic.rps_rfs /sys/class/net/eth0/queues/rx-0/rps_cpus: 0 > 3
             tcp.backlog /proc/sys/net/core/somaxconn: 128 > 4096
-            irq.affinity notPossible: /proc/irq/34/smp_affinity_list: applies to the whole host, not only to this network namespace
-            irq.affinity notPossible: /proc/irq/35/smp_affinity_list: applies to the whole host, not only to this network namespace
+            irq.affinity notPossible: /proc/irq/34/smp_affinity_list: this setting applies to the whole host, not only to this network namespace
+            irq.affinity notPossible: /proc/irq/35/smp_affinity_list: this setting applies to the whole host, not only to this network namespace
             nic.xps notNeeded: eth0: one transmit queue serves all processors
             nic.threaded onRequest: context switches add latency when the load is low
         "#]],

@@ -41,8 +41,14 @@ fn invalid_networks_are_refused() {
         ("localhost", "not an address"),
         ("1.2.3.4/33", "the prefix is longer than the address"),
         ("::/129", "the prefix is longer than the address"),
-        ("1.2.3.4/", "not a prefix length"),
-        ("1.2.3.4/-1", "not a prefix length"),
+        (
+            "1.2.3.4/",
+            "the text after the slash is not a prefix length",
+        ),
+        (
+            "1.2.3.4/-1",
+            "the text after the slash is not a prefix length",
+        ),
     ];
     for (text, why) in rows {
         assert_eq!(text.parse::<Network>(), Err(why), "{text}");

@@ -80,16 +80,26 @@ impl CertificateInfo {
             str::from_utf8(&date).expect("dates are ASCII").to_owned()
         };
         if self.end_unix_s < now_unix_s {
-            what.push(format!("expired on {}", day(self.end_unix_s)));
+            what.push(format!(
+                "the certificate expired on {}",
+                day(self.end_unix_s)
+            ));
         } else if self.end_unix_s < now_unix_s + RENEW_DAYS * 86_400 {
-            what.push(format!("expires on {}", day(self.end_unix_s)));
+            what.push(format!(
+                "the certificate expires on {}",
+                day(self.end_unix_s)
+            ));
         }
         if now_unix_s < self.begin_unix_s {
-            what.push(format!("is not valid before {}", day(self.begin_unix_s)));
+            what.push(format!(
+                "the certificate is not valid before {}",
+                day(self.begin_unix_s)
+            ));
         }
         if self.names.is_empty() && self.addresses.is_empty() {
             what.push(
-                "lists no host as a subject alternative name: clients ignore the common name"
+                "the certificate lists no host as a subject alternative name: clients ignore the \
+                 common name"
                     .to_owned(),
             );
         }

@@ -92,9 +92,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
-            ErrorKind::Unreadable => "cannot be read",
-            ErrorKind::NoCertificate => "holds no certificate",
-            ErrorKind::NoKey => "holds no private key",
+            ErrorKind::Unreadable => "the file cannot be read",
+            ErrorKind::NoCertificate => "the file holds no certificate",
+            ErrorKind::NoKey => "the file holds no private key",
             ErrorKind::BadCertificate => "the certificate cannot be used",
             ErrorKind::BadKey => "the key cannot be used",
             ErrorKind::Mismatch => "the key does not belong to the certificate",

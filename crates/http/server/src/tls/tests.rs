@@ -106,8 +106,8 @@ fn certificates_that_clients_refuse_cause_warnings() {
     assert_eq!(
         warnings,
         [
-            "expired on Mon, 03 Feb 2020 00:00:00 GMT",
-            "lists no host as a subject alternative name: clients ignore the common name",
+            "the certificate expired on Mon, 03 Feb 2020 00:00:00 GMT",
+            "the certificate lists no host as a subject alternative name: clients ignore the common name",
         ]
     );
 }

@@ -13,6 +13,7 @@ fn the_shell_names_only_files_that_exist() {
     let links = Links {
         root: "../",
         plain: "../-/at/a\"&b/",
+        language: "de",
         nonce: "abc",
     };
     let shell = assets.shell(links).unwrap();
@@ -32,6 +33,13 @@ fn the_shell_names_only_files_that_exist() {
         !shell.contains('{'),
         "every placeholder is replaced: {shell}"
     );
+}
+
+#[test]
+fn the_page_has_messages_in_its_languages() {
+    let mut languages: Vec<&str> = Assets::languages().collect();
+    languages.sort_unstable();
+    assert_eq!(languages, ["ar", "de", "en"]);
 }
 
 #[test]

@@ -45,7 +45,8 @@ pub(crate) fn encode(raster: &Raster, profile: Option<&[u8]>) -> Result<Vec<u8>,
 /// Returns full-range grey samples, interleaved with alpha if any.
 fn grey_samples(yuv: &Yuv) -> Result<(ColorType, Cow<'_, [u8]>), Error> {
     if yuv.subsampling != Subsampling::S400 || yuv.range != Range::Full {
-        let detail = "png: the encoder accepts only one full-range grey plane";
+        let detail =
+            "png: the encoder accepts planes only if they are a single full-range grey plane";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     let mut samples = Vec::new();

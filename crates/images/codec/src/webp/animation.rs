@@ -52,7 +52,7 @@ impl AnimationEncoder {
             lossless,
         } = encoding
         else {
-            let detail = format!("webp: {encoding:?} cannot encode an animation");
+            let detail = format!("webp: an animation cannot be encoded as {encoding:?}");
             return Err(Error::new(ErrorKind::Failed, detail));
         };
         if size.width_px.max(size.height_px) > webp::WEBP_MAX_DIMENSION {

@@ -11,9 +11,10 @@ use crate::{Angle, Target};
 const NOT_MADE: [&str; 4] = ["tif", "gif", "jp2", "pdf"];
 
 const REGION: &str = "region: must be full, square, x,y,w,h in whole pixels, or pct:x,y,w,h";
-const SIZE: &str = "size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each \
-                    also after ^";
-const ROTATION: &str = "rotation: must be degrees from 0 to 360, also after !";
+const SIZE: &str = "size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; \
+                    each may begin with `^`";
+const ROTATION: &str =
+    "rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored";
 const QUALITY: &str = "quality: must be default, color, gray or bitonal";
 const FORMAT: &str = "format: must be jpg, png, webp or avif";
 

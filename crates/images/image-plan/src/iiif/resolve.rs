@@ -22,7 +22,7 @@ const TOO_LARGE: IiifError = IiifError {
 };
 const UPSCALED: IiifError = IiifError {
     kind: super::IiifErrorKind::Value,
-    problem: "size: exceeds the region; larger sizes need ^",
+    problem: "size: exceeds the region; to enlarge the picture, begin the size with ^",
 };
 
 /// Box of a recipe, and the size of the output that follows from it.

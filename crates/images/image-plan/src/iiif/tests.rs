@@ -162,23 +162,23 @@ fn sizes() {
             0,0,100,100/^max/0/default.jpg -> crop=0,0,100,100&w=2000&h=2000&fit=fill&enlarge=true&format=jpeg -> 0,0,100,100/^max/0/default.jpg
             0,0,512,512/256,256/0/default.jpg -> crop=0,0,512,512&w=256&h=256&fit=fill&format=jpeg -> 0,0,512,512/256,256/0/default.jpg
             full/^1,601/0/default.jpg -> w=1&h=601&fit=fill&enlarge=true&format=jpeg -> full/^1,601/0/default.jpg
-            full/1001,/0/default.jpg -> Value: size: exceeds the region; larger sizes need ^
-            full/,601/0/default.jpg -> Value: size: exceeds the region; larger sizes need ^
-            full/1,601/0/default.jpg -> Value: size: exceeds the region; larger sizes need ^
-            full/pct:100.1/0/default.jpg -> Value: size: exceeds the region; larger sizes need ^
+            full/1001,/0/default.jpg -> Value: size: exceeds the region; to enlarge the picture, begin the size with ^
+            full/,601/0/default.jpg -> Value: size: exceeds the region; to enlarge the picture, begin the size with ^
+            full/1,601/0/default.jpg -> Value: size: exceeds the region; to enlarge the picture, begin the size with ^
+            full/pct:100.1/0/default.jpg -> Value: size: exceeds the region; to enlarge the picture, begin the size with ^
             full/^3001,/0/default.jpg -> Value: size: exceeds maxWidth or maxArea of info.json
             full/^2900,1740/0/default.jpg -> Value: size: exceeds maxWidth or maxArea of info.json
             full/^!3001,3001/0/default.jpg -> w=2581&h=1549&fit=fill&enlarge=true&format=jpeg -> full/^max/0/default.jpg
-            full/full/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/0,/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/,/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/!500,/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/5/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/5,5,5/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/pct:0/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/pct:-1/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/^^max/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
-            full/!^5,5/0/default.jpg -> Value: size: must be max, w, or ,h or w,h or !w,h in whole pixels, or pct:n, each also after ^
+            full/full/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/0,/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/,/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/!500,/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/5/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/5,5,5/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/pct:0/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/pct:-1/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/^^max/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
+            full/!^5,5/0/default.jpg -> Value: size: must be `max`, `pct:N`, or in whole pixels `W,`, `,H`, `W,H` or `!W,H`; each may begin with `^`
         "#]],
     );
 }
@@ -218,11 +218,11 @@ fn rotations_move_the_region() {
             full/150,/22.5/default.png -> rotate=22.5&w=150&format=png -> full/150,90/22.5/default.png
             full/150,/!0.004/default.png -> flop=true&w=150&format=png -> full/150,90/!0/default.png
             full/150,/22.50/default.png -> rotate=22.5&w=150&format=png -> full/150,90/22.5/default.png
-            full/max/-90/default.jpg -> Value: rotation: must be degrees from 0 to 360, also after !
-            full/max/361/default.jpg -> Value: rotation: must be degrees from 0 to 360, also after !
-            full/max/90./default.jpg -> Value: rotation: must be degrees from 0 to 360, also after !
-            full/max/!!0/default.jpg -> Value: rotation: must be degrees from 0 to 360, also after !
-            full/max//default.jpg -> Value: rotation: must be degrees from 0 to 360, also after !
+            full/max/-90/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
+            full/max/361/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
+            full/max/90./default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
+            full/max/!!0/default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
+            full/max//default.jpg -> Value: rotation: must be an angle from 0 to 360 degrees, after ! if the picture is to be mirrored
         "#]],
     );
 }

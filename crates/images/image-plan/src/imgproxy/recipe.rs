@@ -82,8 +82,8 @@ impl Options {
         // no effect.
         let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
         if !has_size && is_scaled {
-            let problem = "must be at least 1 if neither width nor height is set, and exactly 1 if \
-                           enlarge is set too";
+            let problem = "must be at least 1 if neither width nor height is set; if enlarge is \
+                           set, it must then be exactly 1";
             return Err(ImgproxyError::option("dpr", problem));
         }
         if !has_size {
@@ -119,8 +119,9 @@ impl Options {
             (false, fit, _) => Ok(fit),
             (true, Fit::Inside, Gravity::CENTRE) if has_both_sides => Ok(Fit::Contain),
             (true, _, _) => {
-                let problem = "needs the type fit, both width and height, and the gravity ce; or \
-                               enlarge and another type with both width and height";
+                let problem = "is supported with both width and height, if either the type is fit \
+                               and the gravity is ce, or the type is fill, fill-down or force \
+                               and enlarge is set";
                 Err(ImgproxyError::option("extend", problem))
             }
         }

@@ -166,16 +166,16 @@ fn sizes() {
             w:300/h:200/el:1 -> w=300&h=200&enlarge=true
             rs:fit:300:200:0:1 -> w=300&h=200&fit=contain&bg=00000000
             ex:1/s:300:200 -> w=300&h=200&fit=contain&bg=00000000
-            ex:1:so/s:300:200 -> Option: extend: needs the type fit, both width and height, and the gravity ce; or enlarge and another type with both width and height
-            ex:1/w:9 -> Option: extend: needs the type fit, both width and height, and the gravity ce; or enlarge and another type with both width and height
+            ex:1:so/s:300:200 -> Option: extend: is supported with both width and height, if either the type is fit and the gravity is ce, or the type is fill, fill-down or force and enlarge is set
+            ex:1/w:9 -> Option: extend: is supported with both width and height, if either the type is fit and the gravity is ce, or the type is fill, fill-down or force and enlarge is set
             ex:1 -> 
             rs:fill:9:9:1:1 -> w=9&h=9&fit=cover&enlarge=true
-            rs:fill:9:9:0:1 -> Option: extend: needs the type fit, both width and height, and the gravity ce; or enlarge and another type with both width and height
+            rs:fill:9:9:0:1 -> Option: extend: is supported with both width and height, if either the type is fit and the gravity is ce, or the type is fill, fill-down or force and enlarge is set
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
-            dpr:0.5 -> Option: dpr: must be at least 1 if neither width nor height is set, and exactly 1 if enlarge is set too
-            dpr:2/el:1 -> Option: dpr: must be at least 1 if neither width nor height is set, and exactly 1 if enlarge is set too
+            dpr:0.5 -> Option: dpr: must be at least 1 if neither width nor height is set; if enlarge is set, it must then be exactly 1
+            dpr:2/el:1 -> Option: dpr: must be at least 1 if neither width nor height is set; if enlarge is set, it must then be exactly 1
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
@@ -189,7 +189,7 @@ fn sizes() {
             w:1.5 -> Option: w: must be whole numbers from 0 to 16384
             dpr:0 -> Option: dpr: must be a number above 0
             rs:cover:1:1 -> Option: rs: the type must be fit, fill, fill-down, force or auto
-            w:5:6 -> Option: w: has too many arguments
+            w:5:6 -> Option: w: this option has too many arguments
             enlarge:yes -> Option: enlarge: must be 1, t, true, 0, f or false
         "#]],
     );
@@ -321,7 +321,7 @@ fn maximum_lengths() {
         expect![[r#"
             mb:1000000 -> max_bytes=1000000
             max_bytes:0 -> 
-            mb:1:2 -> Option: mb: has too many arguments
+            mb:1:2 -> Option: mb: this option has too many arguments
             mb:-1 -> Option: mb: must be a whole number of bytes below 4 GiB
             mb:4294967296 -> Option: mb: must be a whole number of bytes below 4 GiB
         "#]],
@@ -441,10 +441,10 @@ fn presets_within_presets_are_limited() {
         outcome(&rules, &format!("{many}/plain/local:///a")),
     ];
     expect![[r#"
-        p0: preset: a URL applies at most 64 presets
-        Option: preset: a URL applies at most 64 presets
+        p0: preset: a URL may apply at most 64 presets
+        Option: preset: a URL may apply at most 64 presets
         /a?w=5
-        Option: preset: a URL applies at most 64 presets
+        Option: preset: a URL may apply at most 64 presets
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }

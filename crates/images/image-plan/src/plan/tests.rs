@@ -198,7 +198,7 @@ fn originals_that_are_refused() {
             4000x3000 w=10 Webp: 10x8
             4000x3000 w=10 Webp: original's colour profile of 4194305 bytes exceeds the limit
             4000x3000 w=10 Webp: original is animated
-            4000x3000 w=10 Webp: original is not converted: high dynamic range
+            4000x3000 w=10 Webp: original is not converted: picture of high dynamic range
             4000x3000  Jpeg: original is not converted: jpeg with a precision other than 8 bits
             4000x3000  Png: original is not converted: svg that is too large
         "#]],

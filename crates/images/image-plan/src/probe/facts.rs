@@ -183,7 +183,7 @@ impl fmt::Display for Unsupported {
             Unsupported::Precision => "jpeg with a precision other than 8 bits",
             Unsupported::Process => "lossless or hierarchical jpeg",
             Unsupported::Components => "jpeg with other than 1, 3 or 4 components",
-            Unsupported::Hdr => "high dynamic range",
+            Unsupported::Hdr => "picture of high dynamic range",
             Unsupported::Aperture => "avif with a clean aperture",
             Unsupported::Compression => "bmp with an unusual compression or depth",
             Unsupported::Tiff => "tiff with an unusual compression, depth or colour space",

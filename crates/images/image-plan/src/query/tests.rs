@@ -144,7 +144,7 @@ fn qualities_and_formats() {
             q=auto&w=9&max_bytes=900 -> w=9&q=auto&max_bytes=900
             format=png&q=auto -> format=png
             q=Auto -> Value: q: must be auto or a whole number from 1 to 100
-            q=auto&q=80 -> Duplicate: q: given more than once
+            q=auto&q=80 -> Duplicate: q: must not be given more than once
             meta=full ->  with meta
             q=1&format=webp&h=9&meta=full -> h=9&format=webp&q=1 with meta
         "#]],
@@ -172,7 +172,7 @@ fn pages() {
             page=65536 -> Value: page: must be a whole number from 1 to 65535
             page=two -> Value: page: must be a whole number from 1 to 65535
             page= -> Value: page: must be a whole number from 1 to 65535
-            page=2&page=2 -> Duplicate: page: given more than once
+            page=2&page=2 -> Duplicate: page: must not be given more than once
         "#]],
     );
 }
@@ -202,7 +202,7 @@ fn frames() {
             frame=-1 -> Value: frame: must be a whole number from 1 to 65535
             animation=last -> Value: animation: must be all or first
             animation=all&frame=2 -> Contradiction: frame: cannot be combined with animation
-            animation=first&animation=first -> Duplicate: animation: given more than once
+            animation=first&animation=first -> Duplicate: animation: must not be given more than once
         "#]],
     );
 }
@@ -327,8 +327,8 @@ fn contradictions() {
             h=480&max_width=640 -> Contradiction: h: cannot be combined with max_width
             width=200&max_width=400 -> Contradiction: width: cannot be combined with max_width
             dpr=2&width=200 -> Contradiction: dpr: cannot be combined with width
-            w=640&w=640 -> Duplicate: w: given more than once
-            w=640&%77=480 -> Duplicate: w: given more than once
+            w=640&w=640 -> Duplicate: w: must not be given more than once
+            w=640&%77=480 -> Duplicate: w: must not be given more than once
         "#]],
     );
 }
@@ -384,7 +384,7 @@ fn unknown_names() {
          a-name-that-goes-on-and-on-and-on-and-on=1
          =1",
         expect![[r#"
-            watermark=1 -> Reserved: watermark: not supported yet
+            watermark=1 -> Reserved: watermark: this parameter is not supported yet
             widht=1 -> Unknown: widht: unknown parameter, did you mean width?
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
@@ -421,7 +421,7 @@ fn unknown_names_are_ignored() {
             crop=1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
             width=abc -> Value: width: must be a whole number from 1 to 16384
             w=0&v=1 -> Value: w: must be a whole number from 1 to 16384
-            w=1&w=2 -> Duplicate: w: given more than once
+            w=1&w=2 -> Duplicate: w: must not be given more than once
             w=%zz -> Value: w: malformed percent-encoding
             quality=80 -> 
         "#]],

@@ -79,8 +79,8 @@ fn presets_stand_for_their_parameters() {
             p=other -> Value: p: there is no such preset
             preset= -> Value: preset: there is no such preset
             p -> Value: p: there is no such preset
-            p=thumb&preset=small -> Duplicate: preset: given more than once
-            p=thumb&p=thumb -> Duplicate: p: given more than once
+            p=thumb&preset=small -> Duplicate: preset: must not be given more than once
+            p=thumb&p=thumb -> Duplicate: p: must not be given more than once
             p=thumb&width=5 -> Contradiction: w: cannot be combined with width
         "#]],
     );

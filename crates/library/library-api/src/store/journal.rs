@@ -127,7 +127,7 @@ impl Journal {
         }
         let kept = self
             .keep_damaged()
-            .map_err(self.failed("keep a copy of the damaged"))?;
+            .map_err(self.failed("keep a copy of the damaged file"))?;
         tracing::error!(kept = %kept.display(), "rewrote the journal of users without its damaged parts; a copy of the damaged file is kept");
         locked.renew(state, position)?;
         drop(locked);

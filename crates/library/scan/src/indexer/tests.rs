@@ -151,8 +151,7 @@ fn without_watches_it_polls_and_says_why() {
     };
     let indexer = home.indexer(QUICKLY, limits);
     check_changes(&home, &indexer);
-    let expected =
-        "polling every 0 s: the library has more folders than the limit of 4 inotify watches";
+    let expected = "polling the library every 0 s: the library has more folders than the limit of 4 inotify watches";
     assert_eq!(indexer.status().watch.to_string(), expected);
 }
 

@@ -85,7 +85,7 @@ impl Walk {
             // RFC 3533 §4: a link begins with the first pages of its streams.
             if input.array::<{ HEAD_BYTES as usize }>(next)?[5] & FIRST == 0 {
                 return Err(Error::malformed(
-                    "a chained Ogg stream does not begin with a first page",
+                    "the first page of a chained Ogg stream does not have the flag of first pages",
                 ));
             }
             let samples = self.link(input, serials[0], next)?;

@@ -257,7 +257,8 @@ fn values_of_matroska_are_of_albums_discs_and_tracks() {
     let file = matroska(&sound, &tags);
     expect![[r#"Mp3 2000 ms 44100 Hz 2 ch 0 bit 20 kbit/s [("album", "Album"), ("albumartist", "All"), ("tracktotal", "9"), ("discnumber", "2"), ("title", "Title"), ("tracknumber", "3"), ("date", "2001")] 0 pictures []"#]].assert_eq(&summary(&file));
     let film = matroska(&element(b"\x83", &[1]), b"");
-    expect!["Malformed: the Matroska file has a video track"].assert_eq(&summary(&film));
+    expect!["Malformed: the Matroska file has a video track, so it is not indexed as music"]
+        .assert_eq(&summary(&film));
     let nothing = matroska(&element(b"\x83", &[17]), b"");
     expect!["Malformed: the Matroska file has no audio track"].assert_eq(&summary(&nothing));
 }

@@ -208,7 +208,7 @@ fn signalled(is_there: bool, signal: u64) -> CallResult {
         _ if !is_there => fails(libc::ESRCH),
         0 => Ok(0),
         signal if HARMLESS.contains(&(signal as i32)) => Ok(0),
-        signal => Err(Stop::Next(Next::Died(format!("by signal {signal}")))),
+        signal => Err(Stop::Next(Next::Died(format!("died by signal {signal}")))),
     }
 }
 

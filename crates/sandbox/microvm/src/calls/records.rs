@@ -81,12 +81,12 @@ impl Linux {
         let (address, bytes) = place;
         let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
         let Some(exchange) = &mut self.exchange else {
-            return violation("wrote a reply without a request");
+            return violation("the program wrote a reply without a request");
         };
         let at = exchange.answer.body_bytes();
         let piece = machine.memory.slice(address, bytes)?;
         let Ok(body) = exchange.answer.take(piece) else {
-            return violation("wrote more bytes than the length that it announced");
+            return violation("the program wrote more bytes than the length that it announced");
         };
         let body_bytes = body.len() as u64;
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);
@@ -99,7 +99,7 @@ impl Linux {
         self.write_at(machine, at, (address + bytes - body_bytes, body_bytes))?;
         match answer.is_whole() {
             false => Ok(bytes),
-            true if unread => violation("replied before it had read the whole request"),
+            true if unread => violation("the program replied before it had read the whole request"),
             true => Err(Stop::Next(Next::Answered(bytes))),
         }
     }

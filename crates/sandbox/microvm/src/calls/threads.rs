@@ -211,7 +211,7 @@ impl Linux {
     /// function returns [`Next::Died`], which ends the guest.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
-            let why = "of a deadlock: every thread waits for another thread";
+            let why = "died of a deadlock: every thread waits for another thread";
             return Some(Next::Died(why.to_owned()));
         };
         let left = until.saturating_sub(process::monotonic());

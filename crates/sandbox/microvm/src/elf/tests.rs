@@ -76,19 +76,19 @@ fn files_that_cannot_run_and_files_that_are_wrong_have_different_errors() {
         ),
         (
             |file| put(file, 32, &u64::MAX.to_le_bytes()),
-            ElfError::Truncated("its program headers"),
+            ElfError::Truncated("the table of program headers"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, 0x40_1000, 0x100, 0x80]),
-            ElfError::Malformed("size of a segment in memory"),
+            ElfError::Malformed("a segment is longer in the file than in memory"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, ADDRESS_MAX, 0x100, 0x100]),
-            ElfError::Malformed("address of a segment"),
+            ElfError::Malformed("invalid address of a segment"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, 0x40_0800, 0x100, 0x100]),
-            ElfError::Malformed("order of segments"),
+            ElfError::Malformed("segments overlap, or are not in the order of their addresses"),
         ),
         (
             |file| header(file, 1, 1, 7, [0x1000, 0x40_1000, 0x100, 0x100]),

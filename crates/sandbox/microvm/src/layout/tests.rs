@@ -71,7 +71,7 @@ fn what_has_no_place_is_refused() {
     );
     assert_eq!(
         refused(&mixed, 1 << 20),
-        "code and writable data share a page"
+        "a page contains both code and writable data"
     );
     let fits = image(false, &[(0x40_0000..0x40_1000, false, true)]);
     let expected = "the memory needs more page tables than the microVM has room for";

@@ -173,10 +173,12 @@ pub(super) fn describe_exit(status: i32) -> (Status, String) {
         return (Status::Failed, format!("exit code {code}"));
     }
     match libc::WTERMSIG(status) {
-        libc::SIGPROF | libc::SIGXCPU => (Status::TimedOut, "exceeded its CPU time".to_owned()),
+        libc::SIGPROF | libc::SIGXCPU => {
+            (Status::TimedOut, "the job exceeded its CPU time".to_owned())
+        }
         libc::SIGXFSZ => (
             Status::TooLarge,
-            "exceeded the size limit of its output".to_owned(),
+            "the output exceeded its size limit".to_owned(),
         ),
         signal => (Status::Failed, format!("died by signal {signal}")),
     }

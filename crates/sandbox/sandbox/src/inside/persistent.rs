@@ -173,7 +173,7 @@ impl PersistentProgram {
                 return match request.is_sent() {
                     true => Ok(answer.body_bytes()),
                     false => Err(ExchangeError::ProtocolViolation(
-                        "replied before it had read the whole request",
+                        "the program replied before it had read the whole request",
                     )),
                 };
             }
@@ -215,7 +215,9 @@ impl PersistentProgram {
         let at = answer.body_bytes();
         let body = answer.take(&piece[..len]);
         let body = body.map_err(|sandbox_protocol::Excess| {
-            ExchangeError::ProtocolViolation("wrote more bytes than the length that it announced")
+            ExchangeError::ProtocolViolation(
+                "the program wrote more bytes than the length that it announced",
+            )
         })?;
         let announced = answer.announced_bytes();
         if announced.is_some_and(|bytes| job.limits.output_bytes_max < bytes) {
@@ -260,9 +262,11 @@ impl PersistentProgram {
             ExchangeError::ProtocolViolation(how) => (Status::Failed, how.to_owned()),
             ExchangeError::TooLarge => (
                 Status::TooLarge,
-                "exceeded the size limit of its output".to_owned(),
+                "the output exceeded its size limit".to_owned(),
             ),
-            ExchangeError::OutOfTime => (Status::TimedOut, "exceeded its CPU time".to_owned()),
+            ExchangeError::OutOfTime => {
+                (Status::TimedOut, "the job exceeded its CPU time".to_owned())
+            }
             ExchangeError::Host(errno) => (
                 Status::Failed,
                 format!("cannot exchange records with the program: {errno}"),

@@ -76,9 +76,7 @@ impl Zygote {
         let counted = start.program && !start.machine && jail::count_separately();
         let jailed = jail::enter(memory_bytes, &filter, &files)?;
         if !files.is_empty() && !start.machine && jailed.jail.landlock_abi == 0 {
-            return Err(
-                "allowed_paths: this kernel has no Landlock, which enforces them".to_owned(),
-            );
+            return Err("allowed_paths needs Landlock, which this kernel does not have".to_owned());
         }
         let signals = signals(control).map_err(refused("signalfd"))?;
         let child_kind = if start.machine {

@@ -41,49 +41,49 @@ pub(crate) fn assert_calls_denied(pool: &Pool) {
         pool,
         CALLS,
         expect![[r#"
-        open: cell: crashed: killed for a denied system call
-        openat2: cell: crashed: killed for a denied system call
+        open: cell: crashed: the kernel killed the cell for a denied system call
+        openat2: cell: crashed: the kernel killed the cell for a denied system call
         stat: cell: unsupported: Function not implemented (os error 38)
-        unlink: cell: crashed: killed for a denied system call
-        memfd: cell: crashed: killed for a denied system call
-        socket: cell: crashed: killed for a denied system call
-        connect: cell: crashed: killed for a denied system call
-        send-descriptor: cell: crashed: killed for a denied system call
-        send-by-another-number: cell: crashed: killed for a denied system call
+        unlink: cell: crashed: the kernel killed the cell for a denied system call
+        memfd: cell: crashed: the kernel killed the cell for a denied system call
+        socket: cell: crashed: the kernel killed the cell for a denied system call
+        connect: cell: crashed: the kernel killed the cell for a denied system call
+        send-descriptor: cell: crashed: the kernel killed the cell for a denied system call
+        send-by-another-number: cell: crashed: the kernel killed the cell for a denied system call
         send-to-zygote: cell: unsupported: Socket operation on non-socket (os error 88)
-        ptrace: cell: crashed: killed for a denied system call
-        read-process: cell: crashed: killed for a denied system call
-        execve: cell: crashed: killed for a denied system call
-        execveat: cell: crashed: killed for a denied system call
-        io_uring: cell: crashed: killed for a denied system call
+        ptrace: cell: crashed: the kernel killed the cell for a denied system call
+        read-process: cell: crashed: the kernel killed the cell for a denied system call
+        execve: cell: crashed: the kernel killed the cell for a denied system call
+        execveat: cell: crashed: the kernel killed the cell for a denied system call
+        io_uring: cell: crashed: the kernel killed the cell for a denied system call
         clone3: cell: unsupported: Function not implemented (os error 38)
-        vfork: cell: crashed: killed for a denied system call
-        thread: cell: crashed: killed for a denied system call
-        unshare: cell: crashed: killed for a denied system call
-        kill-parent: cell: crashed: killed for a denied system call
+        vfork: cell: crashed: the kernel killed the cell for a denied system call
+        thread: cell: crashed: the kernel killed the cell for a denied system call
+        unshare: cell: crashed: the kernel killed the cell for a denied system call
+        kill-parent: cell: crashed: the kernel killed the cell for a denied system call
         abort-parent: cell: unsupported: Operation not permitted (os error 1)
-        signal-by-pidfd: cell: crashed: killed for a denied system call
-        mount: cell: crashed: killed for a denied system call
-        bpf: cell: crashed: killed for a denied system call
-        perf: cell: crashed: killed for a denied system call
-        userfaultfd: cell: crashed: killed for a denied system call
-        keyring: cell: crashed: killed for a denied system call
-        shared-memory: cell: crashed: killed for a denied system call
-        message-queue: cell: crashed: killed for a denied system call
-        dumpable: cell: crashed: killed for a denied system call
-        personality: cell: crashed: killed for a denied system call
+        signal-by-pidfd: cell: crashed: the kernel killed the cell for a denied system call
+        mount: cell: crashed: the kernel killed the cell for a denied system call
+        bpf: cell: crashed: the kernel killed the cell for a denied system call
+        perf: cell: crashed: the kernel killed the cell for a denied system call
+        userfaultfd: cell: crashed: the kernel killed the cell for a denied system call
+        keyring: cell: crashed: the kernel killed the cell for a denied system call
+        shared-memory: cell: crashed: the kernel killed the cell for a denied system call
+        message-queue: cell: crashed: the kernel killed the cell for a denied system call
+        dumpable: cell: crashed: the kernel killed the cell for a denied system call
+        personality: cell: crashed: the kernel killed the cell for a denied system call
         terminal: cell: unsupported: Operation not permitted (os error 1)
-        fcntl: cell: crashed: killed for a denied system call
-        resize: cell: crashed: killed for a denied system call
-        sleep: cell: crashed: killed for a denied system call
-        poll: cell: crashed: killed for a denied system call
-        wait: cell: crashed: killed for a denied system call
-        writable-code: cell: crashed: killed for a denied system call
-        code: cell: crashed: killed for a denied system call
-        limits-of-another: cell: crashed: killed for a denied system call
-        x32: cell: crashed: killed for a denied system call
-        i386: cell: crashed: killed for a denied system call
-        unknown: cell: crashed: killed for a denied system call
+        fcntl: cell: crashed: the kernel killed the cell for a denied system call
+        resize: cell: crashed: the kernel killed the cell for a denied system call
+        sleep: cell: crashed: the kernel killed the cell for a denied system call
+        poll: cell: crashed: the kernel killed the cell for a denied system call
+        wait: cell: crashed: the kernel killed the cell for a denied system call
+        writable-code: cell: crashed: the kernel killed the cell for a denied system call
+        code: cell: crashed: the kernel killed the cell for a denied system call
+        limits-of-another: cell: crashed: the kernel killed the cell for a denied system call
+        x32: cell: crashed: the kernel killed the cell for a denied system call
+        i386: cell: crashed: the kernel killed the cell for a denied system call
+        unknown: cell: crashed: the kernel killed the cell for a denied system call
     "#]],
     );
 }
@@ -171,9 +171,9 @@ fn lies_are_found() {
         garbage: cell: protocol violation: the worker sent a malformed reply: Magic
         giant: cell: protocol violation: the worker sent a packet that is too long
         terminal-codes: cell: undecodable: ?[2J
-        leave: cell: crashed: exited without a reply, exit code 7
+        leave: cell: crashed: the cell exited without a reply, exit code 7
         mapped: cell: protocol violation: the worker still has the reply mapped for writing
-        beyond: cell: too large: exceeded the size limit of its output
+        beyond: cell: too large: the output exceeded its size limit
     "#]],
     );
 }

@@ -174,7 +174,7 @@ fn a_filter_takes_fork_from_a_child_that_is_root() {
         let failed = run(&pool, "fork-bomb").expect_err("an attack");
         assert_eq!(
             failed.to_string(),
-            "cell: crashed: killed for a denied system call"
+            "cell: crashed: the kernel killed the cell for a denied system call"
         );
         assert_calls_denied(&pool);
     }

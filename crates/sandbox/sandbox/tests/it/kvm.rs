@@ -71,7 +71,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
         };
         // Addresses differ with each boot of a guest, so they are removed from the message.
         let end = end
-            .split(", instruction 0x")
+            .split(", instruction pointer 0x")
             .next()
             .expect("split yields one");
         let end = end
@@ -182,7 +182,7 @@ fn p13_calls_that_no_codec_makes_fail() {
         empty: cell: protocol violation: WrongLength
         garbage: cell: protocol violation: the worker sent a malformed reply: Magic
         terminal-codes: cell: undecodable: ?[2J
-        beyond: cell: too large: exceeded the size limit of its output
+        beyond: cell: too large: the output exceeded its size limit
     "#]]
     .assert_eq(&ends);
 }

@@ -177,8 +177,8 @@ fn a_failed_program_is_reported_in_one_line() {
             Backend::Kvm => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
                 abort: cell: crashed: died by signal 6
-                long: cell: too large: exceeded the size limit of its output
-                loop: cell: timed out: exceeded its CPU time
+                long: cell: too large: the output exceeded its size limit
+                loop: cell: timed out: the job exceeded its CPU time
                 open: answers Err(NotFound) Ok("allowed")
                 write: answers Err(PermissionDenied)
                 fork: answers false
@@ -187,8 +187,8 @@ fn a_failed_program_is_reported_in_one_line() {
             _ => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
                 abort: cell: crashed: died by signal 11
-                long: cell: too large: exceeded the size limit of its output
-                loop: cell: timed out: exceeded its CPU time
+                long: cell: too large: the output exceeded its size limit
+                loop: cell: timed out: the job exceeded its CPU time
                 open: answers Err(PermissionDenied) Ok("allowed")
                 write: answers Err(PermissionDenied)
                 fork: answers false
@@ -438,10 +438,10 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
         expect![[r#"
             fail: cell: crashed: exit code 3: no luck; then 1
             leave: cell: crashed: exit code 0; then 1
-            loop: cell: timed out: exceeded its CPU time; then 1
-            long: cell: too large: exceeded the size limit of its output; then 1
-            more: cell: crashed: wrote more bytes than the length that it announced; then 1
-            hasty: cell: crashed: replied before it had read the whole request; then 1
+            loop: cell: timed out: the job exceeded its CPU time; then 1
+            long: cell: too large: the output exceeded its size limit; then 1
+            more: cell: crashed: the program wrote more bytes than the length that it announced; then 1
+            hasty: cell: crashed: the program replied before it had read the whole request; then 1
         "#]]
         .assert_eq(&report);
     }

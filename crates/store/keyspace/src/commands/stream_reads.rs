@@ -327,7 +327,7 @@ fn deliver(
     (reader, options): (Reader<'_>, &ReadOptions<'_>),
     out: &mut Out,
 ) -> Result<(), Fault> {
-    const STREAM_EXISTS: &str = "a stream that adds to the reply exists";
+    const STREAM_EXISTS: &str = "only a stream that exists adds entries to the reply";
     let (now, names) = (cx.now, reader.names(key));
     if let Position::Pending(after) = position {
         let range = (after, options.count_max);

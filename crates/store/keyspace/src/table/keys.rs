@@ -13,14 +13,14 @@ const SECOND: Keys = Keys::Range {
 
 rows! {
     "copy" -3 [WRITE DENYOOM], TWO, Generic, "6.2.0", "O(N) for a collection of N elements, O(1) for a string",
-        Run(keys::copy), "Copies a key, within the database or to another one.",
+        Run(keys::copy), "Copies a key, within the database or to another database.",
         "source destination [DB destination-db] [REPLACE]";
     "del" -2 [WRITE], ALL, Generic, "1.0.0", "O(N) for N keys",
         Run(keys::del), "Removes keys.", "key ...";
     "dump" 2 [READONLY], KEY, Generic, "2.6.0", "O(N) for a collection of N elements, O(1) for a string",
         Run(dump::dump), "Returns the value at a key as a payload for RESTORE.", "key";
     "exists" -2 [READONLY FAST], ALL, Generic, "1.0.0", "O(N) for N keys",
-        Run(keys::exists), "Counts those of the given keys that exist; a key that is given repeatedly counts repeatedly.", "key ...";
+        Run(keys::exists), "Counts how many of the given keys exist; a key that is given repeatedly counts repeatedly.", "key ...";
     "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N keys with a deadline",
         Run(expiry::expire), "Sets the time to live of a key in seconds.", "key seconds [NX | XX | GT | LT]";
     "expireat" -3 [WRITE FAST], KEY, Generic, "1.2.0", "O(log N) for N keys with a deadline",
@@ -102,5 +102,5 @@ rows! {
     "unwatch" 1 [NOSCRIPT LOADING STALE FAST ALLOW_BUSY], Keys::None, Transactions, "2.2.0", "O(N) for N keys",
         Run(transactions::unwatch), "Stops watching all keys.";
     "watch" -2 [NOSCRIPT LOADING STALE FAST ALLOW_BUSY], ALL, Transactions, "2.2.0", "O(N) for N keys",
-        Run(transactions::watch), "Watches keys: the next EXEC fails if one of them has changed.", "key ...";
+        Run(transactions::watch), "Watches keys: the next EXEC fails if one of the watched keys has changed.", "key ...";
 }

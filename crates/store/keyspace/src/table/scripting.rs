@@ -8,22 +8,22 @@ const NONE: Keys = Keys::None;
 const KEYS: Keys = Keys::Counted { at: 2 };
 
 rows! {
-    "eval" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "2.6.0", "that of its commands",
+    "eval" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "2.6.0", "the complexity of the commands in the script",
         Service, "Runs a Lua script.", "script numkeys:integer [key ...] [arg ...]";
-    "eval_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "that of its commands",
+    "eval_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "the complexity of the commands in the script",
         Service, "Runs a Lua script that only reads data.", "script numkeys:integer [key ...] [arg ...]";
-    "evalsha" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "2.6.0", "that of its commands",
-        Service, "Runs a cached script, which its SHA-1 names.", "sha1 numkeys:integer [key ...] [arg ...]";
-    "evalsha_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "that of its commands",
+    "evalsha" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "2.6.0", "the complexity of the commands in the script",
+        Service, "Runs the cached script that has the given SHA-1.", "sha1 numkeys:integer [key ...] [arg ...]";
+    "evalsha_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "the complexity of the commands in the script",
         Service, "Runs a cached script that only reads data.", "sha1 numkeys:integer [key ...] [arg ...]";
-    "function" -2 [], NONE, Scripting, "7.0.0", "see its subcommands",
-        Service, "Functions, which are not supported.";
-    "script" -2 [], NONE, Scripting, "2.6.0", "see its subcommands",
-        Container, "The cache of scripts, and the running script.";
+    "function" -2 [], NONE, Scripting, "7.0.0", "see the subcommands",
+        Service, "Replies as a server without functions, which are not supported.";
+    "script" -2 [], NONE, Scripting, "2.6.0", "see the subcommands",
+        Container, "Controls the cache of scripts and the running script.";
     "script|debug" 3 [NOSCRIPT], NONE, Scripting, "3.2.0", "O(1)",
         Service, "Accepts only NO: there is no debugger.", "(YES | SYNC | NO)";
     "script|exists" -3 [NOSCRIPT], NONE, Scripting, "2.6.0", "O(N) for N scripts",
-        Service, "Returns which scripts are cached.", "sha1 ...";
+        Service, "Returns for each given SHA-1 whether its script is cached.", "sha1 ...";
     "script|flush" -2 [NOSCRIPT], NONE, Scripting, "2.6.0", "O(N) for N cached scripts",
         Service, "Removes all scripts from the cache.", "[ASYNC | SYNC]";
     "script|help" 2 [LOADING STALE], NONE, Scripting, "5.0.0", "O(1)",

@@ -12,7 +12,7 @@ rows! {
     "auth" -2 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "1.0.0", "O(1)",
         Service, "Authenticates the connection.", "[username] password";
     "client" -2 [], NONE, Connection, "2.4.0", "see the subcommands",
-        Container, "Information on connections, and control of them.";
+        Container, "Reports on connections and controls them.";
     "client|caching" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
         Service, "Refused: client tracking is not supported.", "(YES | NO)";
     "client|getname" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "2.6.9", "O(1)",
@@ -37,7 +37,7 @@ rows! {
     "client|no-touch" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
         Service, "Sets whether reads by this connection count as uses of keys.", "(ON | OFF)";
     "client|pause" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "3.0.0", "O(1)",
-        Service, "Delays all commands, or only those that change data.", "timeout:integer [WRITE | ALL]";
+        Service, "Delays all commands, or only commands that change data.", "timeout:integer [WRITE | ALL]";
     "client|reply" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "3.2.0", "O(1)",
         Service, "Sets whether commands get replies.", "(ON | OFF | SKIP)";
     "client|setinfo" 4 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
@@ -70,7 +70,7 @@ rows! {
     "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N subscribers and M patterns",
         Service, "Publishes a message to a channel.", "channel message";
     "pubsub" -2 [], NONE, PubSub, "2.8.0", "O(N) for N channels",
-        Container, "Information on subscriptions.";
+        Container, "Returns information on subscriptions.";
     "pubsub|channels" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Service, "Returns the channels with subscribers.", "[pattern]";
     "pubsub|help" 2 [LOADING STALE], NONE, PubSub, "6.2.0", "O(1)",
@@ -97,21 +97,21 @@ rows! {
         Service, "Unsubscribes from channels.", "[channel ...]";
 
     "acl" -2 [], NONE, Server, "6.0.0", "see the subcommands",
-        Service, "Shows access rules: there is only the user default, who may run every command.";
-    "bgrewriteaof" 1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
+        Service, "Shows the access rules: the only user is named default and may run every command.";
+    "bgrewriteaof" 1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in small steps",
         Service, "Rewrites the append-only file in the background.";
-    "bgsave" -1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
+    "bgsave" -1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in small steps",
         Service, "Saves a snapshot in the background.", "[SCHEDULE]";
     "command" -1 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
-        Container, "Information on commands.";
+        Container, "Returns information on commands.";
     "command|count" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Run(server::command_count), "Returns the number of commands.";
     "command|docs" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Run(server::command_docs), "Returns the documentation of commands.", "[command-name ...]";
     "command|getkeys" -3 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N arguments",
-        Run(server::command_getkeys), "Returns the keys in a call.", "command [arg ...]";
+        Run(server::command_getkeys), "Returns the keys in a call of a command.", "command [arg ...]";
     "command|getkeysandflags" -3 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N arguments",
-        Run(server::command_getkeysandflags), "Returns the keys in a call, and how the command uses them.", "command [arg ...]";
+        Run(server::command_getkeysandflags), "Returns the keys in a call of a command, and how the command uses them.", "command [arg ...]";
     "command|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
         Help, "Lists the subcommands.";
     "command|info" -2 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
@@ -120,7 +120,7 @@ rows! {
         Run(server::command_list), "Returns the names of commands.",
         "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]";
     "config" -2 [], NONE, Server, "2.0.0", "see the subcommands",
-        Container, "Settings of the server.";
+        Container, "Reads and changes the settings of the server.";
     "config|get" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
         Service, "Returns the settings that match patterns.", "parameter ...";
     "config|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
@@ -130,7 +130,7 @@ rows! {
     "config|rewrite" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.0", "O(1)",
         Service, "Refused: the server does not change its configuration file.";
     "config|set" -4 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
-        Service, "Changes settings: all of the named ones, or none.", "(parameter value) ...";
+        Service, "Changes settings: either all of the named settings, or none of them.", "(parameter value) ...";
     "debug" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "see the subcommands",
         Service, "Commands for tests and debugging.";
     "failover" -1 [ADMIN NOSCRIPT STALE], NONE, Server, "6.2.0", "O(1)",
@@ -140,7 +140,7 @@ rows! {
     "lastsave" 1 [LOADING STALE FAST], NONE, Server, "1.0.0", "O(1)",
         Service, "Returns the time of the last successful snapshot.";
     "latency" -2 [], NONE, Server, "2.8.13", "see the subcommands",
-        Container, "Information on events that took long.";
+        Container, "Returns information on slow events.";
     "latency|doctor" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "Returns a report on slow events.";
     "latency|graph" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
@@ -158,7 +158,7 @@ rows! {
     "lolwut" -1 [READONLY FAST], NONE, Server, "5.0.0", "O(1)",
         Service, "Returns a text drawing and the version of the server.", "[VERSION version]";
     "memory" -2 [], NONE, Server, "4.0.0", "see the subcommands",
-        Service, "Information on memory.";
+        Service, "Returns information on memory.";
     "memory|doctor" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "Returns a report on memory problems.";
     "memory|help" 2 [LOADING STALE], NONE, Server, "4.0.0", "O(1)",
@@ -172,7 +172,7 @@ rows! {
     "module" -2 [], NONE, Server, "4.0.0", "see the subcommands",
         Service, "Replies as a server without modules, which are not supported.";
     "monitor" 1 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "O(1)",
-        Service, "Streams all commands as they arrive.";
+        Service, "Shows all commands of all clients as they arrive.";
     "psync" -3 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "2.8.0", "O(1)",
         Service, "Refused: replication is not supported.", "replicationid offset";
     "replconf" -1 [ADMIN NOSCRIPT LOADING STALE ALLOW_BUSY], NONE, Server, "3.0.0", "O(1)",
@@ -183,12 +183,12 @@ rows! {
         Service, "Returns the role of the server, which is always primary.";
     "save" 1 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys",
         Service, "Saves a snapshot.";
-    "shutdown" -1 [ADMIN NOSCRIPT LOADING STALE NO_MULTI ALLOW_BUSY], NONE, Server, "1.0.0", "O(N) for N keys, if it saves",
+    "shutdown" -1 [ADMIN NOSCRIPT LOADING STALE NO_MULTI ALLOW_BUSY], NONE, Server, "1.0.0", "O(N) for N keys, if the command saves a snapshot",
         Service, "Stops the server.", "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]";
     "slaveof" 3 [ADMIN NOSCRIPT STALE NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(1)",
         Service, "Old name of REPLICAOF.", "(host port | NO ONE)";
     "slowlog" -2 [], NONE, Server, "2.2.12", "see the subcommands",
-        Container, "Log of slow commands.";
+        Container, "Reads and clears the log of slow commands.";
     "slowlog|get" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(N) for N entries",
         Service, "Returns the latest entries of the slow log.", "[count]";
     "slowlog|help" 2 [LOADING STALE], NONE, Server, "6.2.0", "O(1)",
@@ -202,7 +202,7 @@ rows! {
     "time" 1 [LOADING STALE FAST], NONE, Server, "2.6.0", "O(1)",
         Run(server::time), "Returns the current time in Unix seconds and microseconds.";
     "wait" 3 [BLOCKING], NONE, Generic, "3.0.0", "O(1)",
-        Service, "Returns the number of replicas that have all writes, which is always zero.", "numreplicas timeout:integer";
+        Service, "Returns the number of replicas that have received all writes, which is always zero.", "numreplicas timeout:integer";
     "waitaof" 4 [BLOCKING], NONE, Generic, "7.2.0", "O(1)",
         Service, "Waits until earlier writes are on disk.", "numlocal numreplicas timeout:integer";
 

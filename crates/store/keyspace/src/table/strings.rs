@@ -13,7 +13,7 @@ const PAIRS: Keys = Keys::Range {
 
 rows! {
     "append" 3 [WRITE DENYOOM FAST], KEY, String, "2.0.0", "O(1), amortised",
-        Run(strings::append), "Appends to a string, and creates the key if needed.", "key value";
+        Run(strings::append), "Appends to the string at a key, and creates the key if necessary.", "key value";
     "decr" 2 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
         Run(strings::decr), "Subtracts one from an integer.", "key";
     "decrby" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
@@ -56,7 +56,7 @@ rows! {
     "setex" 4 [WRITE DENYOOM], KEY, String, "2.0.0", "O(1)",
         Run(strings::setex), "Sets a key and its time to live in seconds.", "key seconds value";
     "setnx" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
-        Run(strings::setnx), "Sets a key, if it does not exist.", "key value";
+        Run(strings::setnx), "Sets a key, if the key does not exist.", "key value";
     "setrange" 4 [WRITE DENYOOM], KEY, String, "2.2.0", "O(N) for N bytes written",
         Run(strings::setrange), "Overwrites a part of a string.", "key offset value";
     "strlen" 2 [READONLY FAST], KEY, String, "2.2.0", "O(1)",

@@ -14,7 +14,9 @@ pub(super) fn memory(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("doctor", 2) => {
             let used = crate::text::size(call.state.keyspace.used_bytes() as u64);
-            let text = format!("Data and its overhead take {used}; no memory problem is known.\n");
+            let text = format!(
+                "The data and its overhead use {used} of memory; no memory problem is known.\n"
+            );
             call.out().verbatim(*b"txt", text.as_bytes());
         }
         ("purge", 2) => {

@@ -291,7 +291,10 @@ fn an_include_pattern_may_match_no_file() {
     assert_eq!(shown(&config, "port"), "7002");
     assert_eq!(shown(&config, "timeout"), "9");
     let missing = read(&format!("include {place}/no.conf")).expect_err("refused");
-    assert!(missing.contains("no.conf: cannot be read: "), "{missing}");
+    assert!(
+        missing.contains("no.conf: the configuration cannot be read: "),
+        "{missing}"
+    );
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
@@ -371,7 +374,7 @@ fn the_command_line_of_redis_server() {
     );
     let missing = from_args(&["/does/not/exist.conf"]).expect_err("refused");
     assert!(
-        missing.starts_with("/does/not/exist.conf: cannot be read: "),
+        missing.starts_with("/does/not/exist.conf: the configuration cannot be read: "),
         "{missing}"
     );
 }

@@ -177,7 +177,7 @@ pub(crate) fn reload_journals(
 ) -> Result<(), Error> {
     let paths = Paths::new(config);
     if !paths.manifest.exists() {
-        return Err(Error::data("no AOF was found in the directory".to_owned()));
+        return Err(Error::data("the data directory contains no AOF".to_owned()));
     }
     empty(keyspace, now_ms);
     load_journals(config, &paths, keyspace, now_ms).map(drop)
@@ -283,11 +283,13 @@ impl<'a> Replay<'a> {
         }
         if !is_last || !self.may_cut {
             let text = format!(
-                "{show}: the last command begins at byte {complete_end} and is truncated at {}; {}",
+                "{show}: the last command begins at byte {complete_end} and is truncated at byte \
+                 {}; {}",
                 source.read,
                 match is_last {
-                    true => "set aof-load-truncated yes to drop that command",
-                    false => "more files follow, so the file is damaged, not truncated by a crash",
+                    true => "set aof-load-truncated yes to drop the truncated command",
+                    false =>
+                        "more AOF files follow, so the file is damaged, not truncated by a crash",
                 }
             );
             return Err(Error::data(text));
@@ -313,7 +315,8 @@ impl<'a> Replay<'a> {
         if let Some(at) = source.sum_after(complete_end).map_err(read)? {
             return Err(Error::data(format!(
                 "{show}: the command at byte {complete_end} is incomplete, but a checksum follows at byte {at}: the file is \
-                 damaged, not truncated by a crash; truncate -s {complete_end} on the file drops everything from there on"
+                 damaged, not truncated by a crash; truncate -s {complete_end} on the file \
+                 drops that command and everything after it"
             )));
         }
         let incomplete_at = self.incomplete_at.unwrap_or(source.read);

@@ -120,7 +120,7 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
     let (mut name, mut seq, mut kind) = (None, None, None);
     for pair in words.chunks(2) {
         let [key, value] = pair else {
-            return Err("a key has no value");
+            return Err("a key of the manifest has no value");
         };
         match &key[..] {
             b"file" => name = Some(String::from_utf8_lossy(value).into_owned()),

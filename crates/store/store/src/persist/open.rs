@@ -47,7 +47,8 @@ pub(crate) fn open(
     if 0 < libraries {
         tracing::warn!(
             libraries,
-            "the snapshot contains functions, which cannot be called here: they are kept, and written to the next snapshot"
+            "the snapshot contains functions: this server cannot call them, but writes them to the \
+             next snapshot"
         );
     }
     if !config.appendonly {
@@ -140,7 +141,7 @@ fn set_aside(path: &Path) -> io::Result<()> {
     tracing::warn!(
         file = %path.display(),
         aside = %aside.display(),
-        "an AOF file is not in the manifest: it was renamed and is not loaded"
+        "an AOF file that is not in the manifest was renamed, and is not loaded"
     );
     fs::rename(path, aside)
 }

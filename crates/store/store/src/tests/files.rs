@@ -259,7 +259,7 @@ fn damage_is_refused_with_its_offset() {
     assert_eq!(
         refused(&whole[..commands - 1], &strict),
         format!(
-            "the last command begins at byte {} and is truncated at {}; set aof-load-truncated yes to drop that command",
+            "the last command begins at byte {} and is truncated at byte {}; set aof-load-truncated yes to drop the truncated command",
             commands - 27,
             commands - 1
         )
@@ -459,7 +459,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     let fault = refused(&damaged, &config);
     let expected = format!(
         "the command at byte {at} is incomplete, but a checksum follows at byte {}: the file is damaged, not truncated by a crash; \
-         truncate -s {at} on the file drops everything from there on",
+         truncate -s {at} on the file drops that command and everything \
+         after it",
         sums[1]
     );
     assert_eq!(fault, expected);
@@ -560,7 +561,7 @@ fn a_truncated_file_before_an_empty_file_is_accepted() {
     fs::write(&second, "*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n").expect("written");
     let fault = open(&config).map(drop).expect_err("refused");
     assert!(
-        fault.ends_with("more files follow, so the file is damaged, not truncated by a crash"),
+        fault.ends_with("more AOF files follow, so the file is damaged, not truncated by a crash"),
         "{fault}"
     );
     fs::write(&second, "").expect("written");

@@ -60,7 +60,9 @@ impl Setting {
             .read(true)
             .write(true)
             .open("/dev/kvm")
-            .inspect_err(|err| eprintln!("lab: microVMs are left out: open /dev/kvm: {err}"))
+            .inspect_err(|err| {
+                eprintln!("lab: microVMs are left out, because /dev/kvm cannot be opened: {err}")
+            })
             .is_ok()
     }
 

@@ -181,7 +181,8 @@ fn body(
             });
         }
     }
-    nearest.ok_or_else(|| Stop::findings("no width was tried for a variant of the wanted size"))
+    nearest
+        .ok_or_else(|| Stop::findings("the search for a variant of the wanted size tried no width"))
 }
 
 /// Comparison for one body size.
@@ -196,7 +197,10 @@ impl Comparison<'_> {
         let body_bytes = self.sides[0].2.bytes.len();
         let mut samples = Vec::new();
         for round in 0..rounds {
-            eprintln!("lab: {body_bytes} bytes: round {} of {rounds}", round + 1);
+            eprintln!(
+                "lab: hits of {body_bytes} bytes: round {} of {rounds}",
+                round + 1
+            );
             for index in stats::order(self.sides.len(), round) {
                 let (name, server, body) = &self.sides[index];
                 let found = client::get(server.address, &body.target, body.accept)?;

@@ -134,7 +134,7 @@ fn run_knock(definition: &Definition, server: SocketAddr, target: &str) -> Resul
     let samples: Option<Vec<f64>> = stdout_text.lines().map(|line| line.parse().ok()).collect();
     samples
         .filter(|samples| !samples.is_empty())
-        .ok_or_else(|| Stop::findings("lab knock printed no samples"))
+        .ok_or_else(|| Stop::findings("the command `lab knock` printed no samples"))
 }
 
 /// Arguments of `lab knock`: a load at a steady rate, independent of the responses.
@@ -237,7 +237,7 @@ fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     match length {
         Some(length) if head.starts_with("http/1.1 200") => Ok(Some(end + 4 + length)),
         _ => Err(io::Error::other(
-            "response is not a 200 with Content-Length",
+            "the response is not a 200 with Content-Length",
         )),
     }
 }

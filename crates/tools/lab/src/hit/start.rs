@@ -42,7 +42,7 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<St
     drop(warm);
     let mut starts = Vec::new();
     for start in 0..definition.starts {
-        eprintln!("lab: start {} of {}", start + 1, definition.starts);
+        eprintln!("lab: server start {} of {}", start + 1, definition.starts);
         let started = Instant::now();
         let server = Server::pelton(&[], given, data.path(), &["--improve", "false"])?;
         server.get(&target(NARROWEST_PX), "*/*")?;
@@ -67,5 +67,9 @@ fn print(starts: &[Start]) {
         row("wall", |start| start.wall_us),
         row("CPU", |start| start.cpu_us),
     ];
-    table::print("Start to first hit", &["time", "ms", "range"], &rows);
+    table::print(
+        "Time from the start of the server to the first hit",
+        &["time", "ms", "range"],
+        &rows,
+    );
 }

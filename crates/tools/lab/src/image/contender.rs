@@ -237,7 +237,7 @@ impl Contender {
                 let program = self.given.peer(*server);
                 let program = program.ok_or_else(|| {
                     Stop::usage(format!(
-                        "--peer does not give the program of {}",
+                        "no option --peer gives the path of the program {}",
                         server.name()
                     ))
                     .hint("lab/peers.md describes how to build the program")

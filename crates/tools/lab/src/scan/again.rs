@@ -86,7 +86,7 @@ pub(super) fn changed(
 fn verify(used: &ResourceUse, opened: u64) -> Result<(), Stop> {
     if used.opened != opened {
         let line = format!(
-            "the scan opened {} files, but {opened} had changed",
+            "the scan opened {} files, although {opened} files had changed",
             used.opened
         );
         return Err(Stop::findings(line));

@@ -53,7 +53,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
         let file = File::open(root.join(path)).map_err(at(path))?;
         let extent = host::first_extent(&file).map_err(at(path))?;
         let place = extent.ok_or_else(|| {
-            Stop::host("the file system has not allocated a file's first extent yet")
+            Stop::host("the file system has not yet allocated the first extent of a file")
         })?;
         places.insert(path.clone(), place);
         // Drop the file from the page cache. A scan queries the positions on the disk only of files

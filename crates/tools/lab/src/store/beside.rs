@@ -54,7 +54,7 @@ pub(super) fn run(
     }
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
-        eprintln!("lab: beside: round {}", round + 1);
+        eprintln!("lab: small values beside large ones: round {}", round + 1);
         for index in stats::order(contenders.len(), round) {
             for large in [false, true] {
                 let contender = &contenders[index];

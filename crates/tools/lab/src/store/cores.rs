@@ -87,6 +87,6 @@ fn print(all: &[Cores]) {
         "two/one",
         "CPU two/one",
     ];
-    let title = "Gain from a second core, which the clients share";
+    let title = "Effect of a second core, on which the clients run too";
     table::print(title, &head, &rows.collect::<Vec<_>>());
 }

@@ -43,14 +43,14 @@ pub(super) fn library(records: &Records) -> Markdown {
     let sync = records.newest("scan", "sync");
     let samples = numbers(sync.value, "wall_us", |_| true);
     table.row(&[
-        "full sync of a player",
+        "full sync of a music player",
         &format!("{} ms", spread(samples, 1e3)),
         sync.record,
     ]);
     let memory = records.newest("scan", "memory");
     let tracks = number(memory.value, "tracks");
     table.row(&[
-        &format!("index per track, {} tracks", short(tracks)),
+        &format!("size of the index per track, {} tracks", short(tracks)),
         &format!("{} B", short(number(memory.value, "index_bytes") / tracks)),
         memory.record,
     ]);

@@ -65,7 +65,7 @@ pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
         for (name, member) in [("median", "p50_us"), ("p99", "p99_us")] {
             let samples = numbers(latency.value, member, |row| is(row, "loaded", is_loaded));
             table.row(&[
-                &format!("{name} of hits {state}"),
+                &format!("{name} latency of hits {state}"),
                 &format!("{} ms", spread(samples, 1e3)),
                 latency.record,
             ]);
@@ -74,7 +74,7 @@ pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
     let start = records.newest("hit", "start");
     let samples = numbers(start.value, "wall_us", |_| true);
     table.row(&[
-        "from the start of the process to the first hit, with 200 variants",
+        "time from the start of the process to the first hit, with 200 variants",
         &format!("{} ms", spread(samples, 1e3)),
         start.record,
     ]);
@@ -96,7 +96,7 @@ pub(super) fn conversions(records: &Records) -> Markdown {
         "conversion",
         "program",
         "CPU s per megapixel",
-        "CPU of `pelton quick`, as a ratio to this",
+        "CPU of `pelton quick`, divided by that of this program",
         "bytes",
         "mean SSIMULACRA2",
         "record",

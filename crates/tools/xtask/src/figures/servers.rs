@@ -10,8 +10,8 @@ use crate::record::{Records, is, list, member, number, numbers, text};
 pub(super) fn cells(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "cell",
-        "throughput, divided by that without cells",
-        "CPU time without cells, divided by that of this row",
+        "throughput of requests that run in a cell, divided by the throughput without cells",
+        "CPU time without cells, divided by that with this cell",
         "p99 of the wait for a cell, µs",
         "record",
     ]);
@@ -46,7 +46,7 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
         let dirty = short(number(row, "dirty_bytes") / 1e6);
         table.row(&[
             &format!(
-                "wipe of a cell ({}) with {dirty} MB",
+                "wipe of a cell ({}) after a job that wrote {dirty} MB",
                 text(row, "contender")
             ),
             &format!("{} µs", short(number(row, "wipe_us"))),
@@ -57,11 +57,11 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
     let job_memory = &list(memory.value)[0];
     let job = short(number(job_memory, "job_bytes") / 1e6);
     for (name, member) in [
-        ("getting new pages from the kernel for", "fresh_us"),
-        ("zeroing the kept pages of", "zeroed_us"),
+        ("new pages from the kernel for a job", "fresh_us"),
+        ("zeroing of the pages that a job left behind", "zeroed_us"),
     ] {
         table.row(&[
-            &format!("{name} a job of {job} MB, all cores busy"),
+            &format!("{name}, {job} MB, all cores busy"),
             &format!("{} ms", short(number(job_memory, member) / 1e3)),
             memory.record,
         ]);
@@ -129,18 +129,18 @@ pub(super) fn store(records: &Records) -> Markdown {
     }
     for (figure, name, unit) in [
         (
-            "p99.9 while a snapshot is written, ms",
+            "p99.9 latency while a snapshot is written, ms",
             "latency.p999_us",
             1e3,
         ),
-        ("CPU time of the snapshot, s", "cpu_us", 1e6),
-        ("duration of the snapshot, s", "took_ms", 1e3),
+        ("CPU time of a snapshot, s", "cpu_us", 1e6),
+        ("duration of a snapshot, s", "took_ms", 1e3),
     ] {
         part("snapshot", figure, &|rows, peer| of(rows, peer, name, unit));
     }
     part(
         "snapshot",
-        "additional memory during that snapshot",
+        "additional memory while a snapshot is written",
         &|rows, peer| {
             let [before, peak] = ["before_bytes", "peak_bytes"]
                 .map(|name| numbers(rows, name, |row| is(row, "contender", peer)));
@@ -150,7 +150,7 @@ pub(super) fn store(records: &Records) -> Markdown {
         },
     );
     for (figure, name, unit) in [
-        ("p99.9 while all keys expire, ms", "latency.p999_us", 1e3),
+        ("p99.9 latency as keys expire, ms", "latency.p999_us", 1e3),
         ("time until expired keys are freed, s", "gone_after_ms", 1e3),
     ] {
         part("expiry", figure, &|rows, peer| of(rows, peer, name, unit));
@@ -158,7 +158,8 @@ pub(super) fn store(records: &Records) -> Markdown {
     for bytes in [64_i64, 1_000_000] {
         let size = short(bytes as f64);
         let figure = format!(
-            "reads of values of {size} B by a program in the same process, without a socket, 10⁶ per second"
+            "millions of reads per second from the same process, without a socket, \
+             values of {size} B"
         );
         part("in_process", &figure, &|rows, peer| {
             let rows = list(rows)

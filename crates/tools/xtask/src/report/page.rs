@@ -15,11 +15,11 @@ const STYLE: &str = include_str!("page.css");
 /// Introduction, and the explanation of the plots.
 const INTRODUCTION: &str = "<h1>Pelton, measured</h1>
 <p>Pelton brings together what five systems are known for: pictures that fit the browser, HTTP on a tuned host, a \
-sandbox around every job, a store in memory, and the index of a music library. This page tells each story, what its \
-authors published, and what we measured beside the programs of today.</p>
+sandbox around every job, a store in memory, and the index of a music library. For each system, this page tells its \
+story, what its authors published, and what we measured in comparison with current programs.</p>
 <p>Every number comes from a record of raw samples in the folder <code>lab/record</code> of the repository, and \
 <code>cargo xtask lab report</code> writes this page from the newest records. <code>lab/METHOD.md</code> describes the \
-method, <code>lab/BIAS.md</code> what may be wrong in Pelton's favour.</p>
+method, <code>lab/BIAS.md</code> lists what may be wrong in Pelton's favour.</p>
 <p><strong>How to read the plots.</strong> A bar is the median over the rounds and begins at zero; the line across its \
 end, and the numbers in parentheses, are the range over the rounds. Each program has the same colour everywhere. The \
 ratio behind a bar is Pelton's value divided by that of the program: <span class=\"won\">won</span> means that the \
@@ -156,7 +156,7 @@ fn group_html(group: &Group, records: &Records) -> String {
         "measured",
         "program",
         &format!("median (range){value}"),
-        "Pelton's ratio to it (interval)",
+        "ratio of Pelton to the program (interval)",
         "",
         "record",
     ]);

@@ -62,14 +62,14 @@ pub(super) fn store(records: &Records) -> Vec<Plot> {
         by_contender(
             records,
             ("beside", "latency.p999_us", 1e3),
-            "small values beside large ones",
+            "latency of small values beside large ones",
             "ms, p99.9 of the latency",
             beside,
         ),
         by_contender(
             records,
             ("snapshot", "latency.p999_us", 1e3),
-            "while a snapshot is written",
+            "latency while a snapshot is written",
             "ms, p99.9 of the latency",
             any,
         ),
@@ -90,7 +90,7 @@ pub(super) fn store(records: &Records) -> Vec<Plot> {
         by_contender(
             records,
             ("expiry", "latency.p999_us", 1e3),
-            "while all keys expire",
+            "latency while all keys expire",
             "ms, p99.9 of the latency",
             any,
         ),
@@ -165,14 +165,14 @@ pub(super) fn travel(records: &Records) -> Vec<Plot> {
     let title = "order in which the files are read";
     let plot = Plot::new(
         title,
-        "distance of the disk's head, in sweeps",
+        "distance that the disk's head moves, in sweeps over the disk",
         Better::Less,
         travel.record,
     );
     vec![
         plot.bar("pelton", sweeps("ours"))
-            .compared("order of inodes", sweeps("inode_order"), None)
-            .compared("order of paths", sweeps("path_order"), None),
+            .compared("in the order of their inodes", sweeps("inode_order"), None)
+            .compared("in the order of their paths", sweeps("path_order"), None),
     ]
 }
 

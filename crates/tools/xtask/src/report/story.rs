@@ -36,7 +36,7 @@ pub(super) const REQUESTS: Story = Story {
     text: "Marc Richards took libreactor, an HTTP server in C, and tuned its host in nine steps, each \
         measured, until the same machine answered five times as many requests. Pelton's HTTP core has \
         one pinned thread per core, writes one batch of responses per batch of requests, and \
-        allocates nothing for a hit; pelton doctor reports what the host gives away.",
+        allocates nothing for a hit; pelton doctor reports the settings of the host that cost speed.",
     claim: "“Extreme HTTP Performance Tuning”, May 2021: JSON responses on a c5n.xlarge with four virtual \
         processors, from 224,000 to 1,200,000 requests per second; the 99.99th percentile of the \
         latency went from 1.32 ms to 0.317 ms.",
@@ -59,10 +59,10 @@ pub(super) const STORE: Story = Story {
     title: "Store: Redi/S",
     text: "Redi/S is a server for clients of Redis, written in Swift on SwiftNIO, whose author measured how \
         close a safe language comes to Redis. Pelton's store speaks the same protocol from Rust; hot \
-        variants, play counts and sessions are in it. It is compared with Redis and with Valkey, the \
-        present bar for servers of this kind.",
+        variants, play counts and sessions are in it. It is compared with Redis and with its \
+        fork Valkey.",
     claim: "The readme of Redi/S, redis-benchmark with 50 clients: 163,345 SET and 167,336 GET per second \
-        with one thread on an M1 Mac mini (2024); on an Intel Mac Pro in 2018 48,003 SET, where Redis \
+        with one thread on an M1 Mac mini (2024); on an Intel Mac Pro in 2018, 48,003 SET, while Redis \
         4.0.8 had 54,885.",
 };
 

@@ -70,7 +70,7 @@ pub(super) fn timelines(records: &Records) -> (Vec<Lines>, Vec<Plot>) {
             series: Vec::new(),
         };
         let (mut cpu, mut memory) = (graph("cores in use"), graph("MB of memory"));
-        let mut peak = Plot::new(race, "MB, largest memory", Better::Less, timelines.record);
+        let mut peak = Plot::new(race, "MB, maximum memory", Better::Less, timelines.record);
         for row in list(timelines.value).iter().filter(|row| in_race(row)) {
             let name = text(row, "contender");
             let series = |points| Series {

@@ -20,8 +20,8 @@ const REEXPORTS_MAX: usize = 8;
 
 pub(super) const RULES: &[Rule] = &[Rule {
     name: "circle",
-    cure: "let one of the files stop importing another: take what it needs as an argument, move what both need into a \
-           file that imports neither, or implement a type only in its own file",
+    cure: "remove an import between two of the files: pass the value as an argument, move the shared part into a \
+           file that imports neither of them, or implement a type only in its own file",
     check: circles,
 }];
 
@@ -51,7 +51,7 @@ fn message(graph: &Graph, circle: &Circle) -> String {
     let names = circle.iter().map(|module| display(module));
     let names: Vec<_> = names.collect();
     let mut what = format!(
-        "is in an import cycle of {} files: {}",
+        "the file is in an import cycle of {} files: {}",
         circle.len(),
         names.join(", ")
     );

@@ -229,7 +229,7 @@ fn forbid_unsafe(tree: &Tree) -> Vec<Finding> {
             .any(|attribute| attribute.name == "forbid" && attribute.arguments == "unsafe_code")
     });
     silent
-        .map(|(file, _)| file.finding(0, "does not forbid unsafe code"))
+        .map(|(file, _)| file.finding(0, "the crate does not forbid unsafe code"))
         .collect()
 }
 
@@ -252,7 +252,9 @@ fn manifest(tree: &Tree) -> Vec<Finding> {
             let lines = (1..).zip(file.text.lines());
             let versions = lines.filter(|(_, line)| line.contains("version = \""));
             findings.extend(
-                versions.map(|(line, _)| file.finding(line, "states a version of its own")),
+                versions.map(|(line, _)| {
+                    file.finding(line, "this dependency has a version of its own")
+                }),
             );
         }
     }

@@ -38,8 +38,7 @@ fn name(tree: &Tree) -> Vec<Finding> {
                 .iter()
                 .any(|word| LEFTOVERS.contains(&word.as_str()))
             {
-                findings
-                    .push(file.finding(named.line, format!("has a type called {}", named.text)));
+                findings.push(file.finding(named.line, format!("a type is called {}", named.text)));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Rules about the language of comments: plain sentences with the usual terms. See `docs/STYLE.md`
 //! and `docs/GLOSSARY.md`.
 
-use super::tree::{Finding, Rule, Tree, TreeFile};
+use super::tree::{Finding, Rule, Tree, TreeFile, is_test};
+use crate::prose::messages_in;
 
 /// Maximum width of a comment line, in columns.
 const COMMENT_COLUMNS_MAX: usize = 100;
@@ -25,6 +26,9 @@ const WORDS: &[(&str, &str)] = &[
     ("is no", "write \"is not a …\" or \"there is no …\""),
 ];
 
+/// Documents that quote such words in order to advise against them.
+const ADVISERS: &[&str] = &["docs/GLOSSARY.md", "docs/STYLE.md"];
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "doc-start",
@@ -35,6 +39,16 @@ pub(super) const RULES: &[Rule] = &[
         name: "plain-word",
         cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
         check: plain_word,
+    },
+    Rule {
+        name: "plain-document",
+        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        check: plain_document,
+    },
+    Rule {
+        name: "plain-message",
+        cure: "say it plainly, with subject, verb and object; docs/GLOSSARY.md has the terms",
+        check: plain_message,
     },
     Rule {
         name: "comment-width",
@@ -82,6 +96,40 @@ fn doc_start(tree: &Tree) -> Vec<Finding> {
 
 fn plain_word(tree: &Tree) -> Vec<Finding> {
     each_comment(tree, unplain)
+}
+
+/// Finds [`WORDS`] in Markdown files, outside blocks of code.
+fn plain_document(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        if !file.path.ends_with(".md") || ADVISERS.contains(&&file.path[..]) {
+            continue;
+        }
+        let mut is_code = false;
+        let mut before = None;
+        for (line, text) in (1..).zip(file.text.lines()) {
+            if text.trim_start().starts_with("```") {
+                is_code = !is_code;
+            } else if !is_code && let Some(what) = unplain(before, text) {
+                findings.push(file.finding(line, what));
+            }
+            before = Some(text);
+        }
+    }
+    findings
+}
+
+/// Finds [`WORDS`] in the messages of Rust files that are not tests.
+fn plain_message(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, _) in tree.sources().filter(|(file, _)| !is_test(&file.path)) {
+        for (line, text) in messages_in(&file.text).unwrap_or_default() {
+            if let Some(what) = unplain(None, &text) {
+                findings.push(file.finding(line, what));
+            }
+        }
+    }
+    findings
 }
 
 /// Returns a message if a comment line contains one of [`WORDS`]. `before` is the previous line, if

@@ -33,17 +33,17 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "long-file",
-        cure: "split the file by topic; if it is a list or one thing, its first lines say so: `// tidy: long because …`",
+        cure: "split the file by topic; if it is a list or one unit, say so in its first lines: `// tidy: long because …`",
         check: long_file,
     },
     Rule {
         name: "long-main",
-        cure: "main.rs parses, runs and matches the command once; move the rest into modules",
+        cure: "main.rs may only parse the command line and call the command, in one match; move the rest into modules",
         check: long_main,
     },
     Rule {
         name: "lib-logic",
-        cure: "lib.rs is the crate's documentation, its modules and its names; move the code into a module",
+        cure: "lib.rs may contain only the crate's documentation, modules and re-exports; move the code into a module",
         check: lib_logic,
     },
 ];

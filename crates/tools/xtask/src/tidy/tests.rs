@@ -138,7 +138,7 @@ fn forbid_unsafe() {
             ("crates/any/sandbox/src/lib.rs", "mod memory;"),
         ],
         expect![[r#"
-            crates/any/server/src/lib.rs:0 does not forbid unsafe code
+            crates/any/server/src/lib.rs:0 the crate does not forbid unsafe code
         "#]],
     );
 }
@@ -161,7 +161,7 @@ fn manifest() {
         ],
         expect![[r#"
             Cargo.toml:3 no crate uses rayon
-            crates/http/server/Cargo.toml:3 states a version of its own
+            crates/http/server/Cargo.toml:3 this dependency has a version of its own
         "#]],
     );
 }
@@ -303,8 +303,8 @@ fn crate_doc() {
             ),
         ],
         expect![[r#"
-            crates/any/server/src/lib.rs:0 does not begin with documentation of the crate
-            crates/any/pixel/src/lib.rs:0 does not begin with documentation of the crate
+            crates/any/server/src/lib.rs:0 the file does not begin with documentation of the crate
+            crates/any/pixel/src/lib.rs:0 the file does not begin with documentation of the crate
         "#]],
     );
 }
@@ -380,8 +380,8 @@ fn allow_reason() {
         "allow-reason",
         &[("a.rs", text)],
         expect![[r#"
-            a.rs:2 allow(dead_code) states no reason
-            a.rs:6 expect(unused) states no reason
+            a.rs:2 the attribute allow(dead_code) states no reason
+            a.rs:6 the attribute expect(unused) states no reason
         "#]],
     );
 }
@@ -395,8 +395,8 @@ fn ignored_test() {
             "#[test]\n#[ignore]\nfn a() {}\n#[test]\n#[ignore = \"slow\"]\nfn b() {}",
         )],
         expect![[r#"
-            a.rs:2 marks a test with #[ignore]
-            a.rs:5 marks a test with #[ignore]
+            a.rs:2 a test is marked with #[ignore]
+            a.rs:5 a test is marked with #[ignore]
         "#]],
     );
 }
@@ -416,8 +416,8 @@ fn machine_path() {
             ("c.sh", &format!("cd {work}\n")),
         ],
         expect![[r#"
-            a.toml:1 contains an absolute path in the folder /home
-            c.sh:1 contains an absolute path in the folder /work
+            a.toml:1 the line contains an absolute path in the folder /home
+            c.sh:1 the line contains an absolute path in the folder /work
         "#]],
     );
 }
@@ -438,7 +438,7 @@ fn name() {
         expect![[r#"
             crates/sandbox/sandbox/src/pool_helpers.rs:0 is called pool_helpers
             crates/misc/src/lib.rs:0 is called misc
-            crates/sandbox/sandbox/src/slot.rs:1 has a type called SlotManager
+            crates/sandbox/sandbox/src/slot.rs:1 a type is called SlotManager
         "#]],
     );
 }
@@ -481,6 +481,38 @@ fn plain_word() {
         )],
         expect![[r#"
             crates/any/new/src/a.rs:1 says `nobody`: write "no client", "no caller" or "no thread"
+        "#]],
+    );
+}
+
+#[test]
+fn plain_document() {
+    check(
+        "plain-document",
+        &[
+            (
+                "docs/new.md",
+                "Whoever reads it.\n```\ntold\n```\nRuns as `nobody`.\n",
+            ),
+            ("docs/STYLE.md", "Not told.\n"),
+        ],
+        expect![[r#"
+            docs/new.md:1 says `whoever`: name the client, caller, user or thread
+        "#]],
+    );
+}
+
+#[test]
+fn plain_message() {
+    let code = "fn a() {\n    log(\"the client is told why\");\n    log(\"told\");\n}\n";
+    check(
+        "plain-message",
+        &[
+            ("crates/any/new/src/a.rs", code),
+            ("crates/any/new/src/tests.rs", code),
+        ],
+        expect![[r#"
+            crates/any/new/src/a.rs:2 says `told`: say which value is passed, sent, reported or logged
         "#]],
     );
 }
@@ -601,7 +633,7 @@ fn circle() {
         "circle",
         RING,
         expect![[r#"
-            crates/any/turbine/src/a.rs:0 is in an import cycle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain in a cycle
+            crates/any/turbine/src/a.rs:0 the file is in an import cycle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain in a cycle
         "#]],
     );
     // Neither an import in test code nor `pub(super)`, which names a parent module, makes a circle.

@@ -66,7 +66,7 @@ fn crate_doc(tree: &Tree) -> Vec<Finding> {
     let roots = tree.roots(tree.workspace.members.iter()).into_iter();
     let poor = roots
         .filter(|(_, source)| source.crate_doc.split_whitespace().count() < CRATE_DOC_WORDS_MIN);
-    poor.map(|(file, _)| file.finding(0, "does not begin with documentation of the crate"))
+    poor.map(|(file, _)| file.finding(0, "the file does not begin with documentation of the crate"))
         .collect()
 }
 
@@ -142,7 +142,7 @@ fn allow_reason(tree: &Tree) -> Vec<Finding> {
                 (
                     attribute.line,
                     format!(
-                        "{}({}) states no reason",
+                        "the attribute {}({}) states no reason",
                         attribute.name, attribute.arguments
                     ),
                 )
@@ -156,7 +156,7 @@ fn ignored_test(tree: &Tree) -> Vec<Finding> {
         let attributes = source.attributes.iter();
         let ignored = attributes.filter(|attribute| attribute.name == "ignore");
         ignored
-            .map(|attribute| (attribute.line, "marks a test with #[ignore]".to_owned()))
+            .map(|attribute| (attribute.line, "a test is marked with #[ignore]".to_owned()))
             .collect()
     })
 }
@@ -169,7 +169,7 @@ fn machine_path(tree: &Tree) -> Vec<Finding> {
             if let Some(folder) = folders.find(|folder| starts_path(text, &format!("/{folder}/"))) {
                 findings.push(file.finding(
                     line,
-                    format!("contains an absolute path in the folder /{folder}"),
+                    format!("the line contains an absolute path in the folder /{folder}"),
                 ));
             }
         }

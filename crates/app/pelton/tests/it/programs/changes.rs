@@ -145,7 +145,7 @@ fn a_changed_configuration_brings_and_takes_routes() {
     signal(server.pid(), Signal::HUP);
     server.logged(
         "ERROR",
-        "configuration not reloaded: the old one stays in force",
+        "the configuration was not reloaded: the old configuration stays in force",
     );
     assert_eq!(server.get("/x/b?count").status, 200);
     assert_eq!(server.get("/x/c").status, 404);

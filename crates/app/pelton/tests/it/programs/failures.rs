@@ -33,7 +33,7 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
         let last = server.event("ERROR", "program failed");
         assert_eq!(last["program"], "v");
         assert!(server.has_logged("exit code 3: no luck?[31m today"));
-        assert!(server.has_logged("exceeded the size limit of its output"));
+        assert!(server.has_logged("the output exceeded its size limit"));
         assert!(server.memory("VmRSS") < before + (16 << 20));
         assert_eq!(server.get_as("/p.jpg?w=40", "image/webp").status, 200);
         server.stop();
@@ -69,7 +69,7 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
         assert!(reported.starts_with(&format!("program    v, backend {backend}\n")));
         assert!(reported.contains("exit code 3: no luck"), "{reported}");
         assert!(
-            reported.ends_with("ends now   in the same way\n"),
+            reported.ends_with("ends now   in the same way as the saved job\n"),
             "{reported}"
         );
         let (code, _, errors) = replay("pelton.toml");

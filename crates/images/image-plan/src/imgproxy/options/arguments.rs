@@ -33,7 +33,7 @@ impl<'a> Arguments<'a> {
     pub(super) fn at_most(&self, max: usize) -> Result<Arguments<'a>, ImgproxyError> {
         match self.texts.len() <= max {
             true => Ok(*self),
-            false => Err(self.error("has too many arguments")),
+            false => Err(self.error("this option has too many arguments")),
         }
     }
 

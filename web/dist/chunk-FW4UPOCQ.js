@@ -1,0 +1,1 @@
+import{c as r}from"./chunk-ZE7WFWJN.js";import{G as o,I as t}from"./chunk-6ONOWAIS.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-S4UP3XIQ.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
