@@ -323,10 +323,10 @@ impl<'a> Spaces<'a> {
             };
             images.push(Image {
                 name: image.name.clone(),
-                build_id: image.outline.as_ref().map_or_else(String::new, |outline| {
-                    let digits = outline.build_id.iter();
-                    digits.map(|byte| format!("{byte:02x}")).collect()
-                }),
+                build_id: image
+                    .outline
+                    .as_ref()
+                    .map_or_else(String::new, |outline| hex::encode(&outline.build_id)),
                 has_names: !names.is_empty(),
             });
             for (index, name) in indexes.into_iter().zip(names) {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
 /// Name of the manifest in the library's folder.
@@ -54,24 +55,7 @@ impl Line {
 
     /// Returns the path's bytes.
     pub fn path(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut rest = self.path.as_bytes();
-        while let Some((&byte, behind)) = rest.split_first() {
-            let code = behind.get(..2).filter(|_| byte == b'%');
-            let code =
-                code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
-            match code {
-                Some(code) => {
-                    out.push(code);
-                    rest = &behind[2..];
-                }
-                None => {
-                    out.push(byte);
-                    rest = behind;
-                }
-            }
-        }
-        out
+        percent_decode_str(&self.path).collect()
     }
 
     pub(crate) fn json(&self) -> String {
