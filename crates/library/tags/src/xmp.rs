@@ -190,3 +190,6 @@ fn tag_end(tag: &str) -> Option<usize> {
         false
     })
 }
+
+#[cfg(test)]
+mod tests;
