@@ -61,7 +61,8 @@ pub struct Position {
 }
 
 /// Reads the metadata of a JPEG, PNG, WebP, HEIC, AVIF or TIFF of `len` bytes. A block of metadata
-/// that is missing or broken has no effect on the others.
+/// that is missing or broken has no effect on the others. Metadata that would take more work than
+/// `limits` allow are not read.
 ///
 /// # Errors
 /// The picture's own structure is broken before its EXIF, or reading fails.
@@ -73,9 +74,17 @@ pub fn read_photo_metadata(
     let mut window = Vec::new();
     let mut input = Input::new(&source, len, &mut window, limits);
     let mut reading = Reading::default();
-    match find::blocks(&mut input, &mut reading) {
-        Err(err) if reading.has_exif && err.kind != ErrorKind::Io => {}
-        other => other?,
+    if let Err(err) = find::blocks(&mut input, &mut reading) {
+        let is_lost = match err.kind {
+            ErrorKind::Io => true,
+            // A picture with more parts than the limits allow, such as a large PNG in chunks of
+            // 8 KiB, is sound. Metadata after these parts are not searched for.
+            ErrorKind::Limit => false,
+            _ => !reading.has_exif,
+        };
+        if is_lost {
+            return Err(err);
+        }
     }
     let mut metadata = reading.exif;
     metadata.places = reading.places.into_places();
@@ -125,10 +134,5 @@ impl Reading {
             _ => {}
         }
         Ok(())
-    }
-
-    /// Returns whether EXIF or XMP was found.
-    fn has_any(&self) -> bool {
-        self.has_exif || self.has_xmp
     }
 }

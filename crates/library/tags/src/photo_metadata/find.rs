@@ -165,8 +165,8 @@ fn png_chunks(input: &mut Input<'_>, reading: &mut Reading) -> Result<(), Error>
                 reading.take(input, Block::Xmp(start..body.end))?;
             }
             // Writers have their metadata either before the pixels or after them. Pixels may have
-            // thousands of chunks, so they are only skipped if nothing was before them.
-            b"IDAT" if reading.has_any() => return Ok(()),
+            // thousands of chunks, so they are only skipped if no EXIF was before them.
+            b"IDAT" if reading.has_exif => return Ok(()),
             _ => {}
         }
         at = body.end + 4;

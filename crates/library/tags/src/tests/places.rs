@@ -2,8 +2,10 @@
 //! contain them.
 
 use super::pictures::{atom, entry};
-use crate::{Limits, Place, read_photo_metadata};
+use crate::{Limits, Place, ReadAt, read_photo_metadata};
 use expect_test::{Expect, expect};
+use std::cell::Cell;
+use std::io;
 
 const PHOTOSHOP: &[u8] = b"Photoshop 3.0\0";
 const XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
@@ -255,6 +257,54 @@ fn heic(text: &[u8]) -> Vec<u8> {
     let meta = |offset| atom(b"meta", &[&[0; 4][..], &names, &places(offset)].concat());
     let offset = (head.len() + meta(0).len() + 8) as u32;
     [head, meta(offset), atom(b"mdat", text)].concat()
+}
+
+/// Returns the names of the first place, with the number of reads.
+fn with_reads(bytes: &[u8]) -> (Option<String>, u32) {
+    let source = Counting(bytes, Cell::new(0));
+    let read = read_photo_metadata(&source, bytes.len() as u64, &Limits::default());
+    let places = read.expect("a sound picture").places;
+    (places.first().map(shown), source.1.get())
+}
+
+/// Source that counts its reads.
+struct Counting<'b>(&'b [u8], Cell<u32>);
+
+impl ReadAt for Counting<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.1.update(|reads| reads + 1);
+        self.0.read_at(offset, buf)
+    }
+}
+
+#[test]
+fn pixels_are_not_read() {
+    let text = xmp("photoshop:City='Oslo'", "");
+    let exif = [b"Exif\0\0MM\0\x2a\0\0\0\x08\0\0", &[0; 30_000][..]].concat();
+    let iptc = [PHOTOSHOP, &resources(&dataset(2, 101, b"Norway"))].concat();
+    let mut photo = jpeg(&[
+        (0xe1, &exif),
+        (0xe1, &[XMP, &text].concat()),
+        (0xed, &iptc),
+        (0xe2, &[0; 3000]),
+    ]);
+    photo.extend(vec![0; 1 << 20]);
+    let oslo = |names: &str| Some(names.to_owned());
+    // The beginning, the end of the EXIF with its thumbnail and the XMP, and the end of the profile.
+    assert_eq!(with_reads(&photo), (oslo("- / - / Oslo / - / Norway"), 3));
+    let chunk = |kind: &[u8], content: &[u8]| {
+        let length = (content.len() as u32).to_be_bytes();
+        [&length[..], kind, content, &[0; 4]].concat()
+    };
+    let text = [b"XML:com.adobe.xmp\0\0\0\0\0", &text[..]].concat();
+    let pixels = chunk(b"IDAT", &[0; 8192]).repeat(1000);
+    let magic = b"\x89PNG\r\n\x1a\n";
+    let metadata = [chunk(b"eXIf", b"MM\0\x2a"), chunk(b"iTXt", &text)].concat();
+    let before = [magic, &metadata[..], &pixels].concat();
+    assert_eq!(with_reads(&before), (oslo("- / - / Oslo / - / -"), 1));
+    // The search for metadata after the pixels ends at a limit, and the picture is sound.
+    let (none, reads) = with_reads(&[magic, &pixels[..]].concat());
+    assert_eq!((none, reads), (None, Limits::default().reads_max));
 }
 
 #[test]
