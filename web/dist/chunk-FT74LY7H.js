@@ -1,1 +1,0 @@
-import{a as r}from"./chunk-AJX3FPII.js";import{c as i}from"./chunk-HTQJZH2B.js";import{b as n}from"./chunk-ST3T4GB2.js";import{I as o,N as t}from"./chunk-VUNS5COH.js";function s({text:p,label:c}){let m=async()=>i(o(await r(p)?"copied":"photos.notCopied"));return t(n,{icon:"copy",label:c,onClick:()=>{m()}})}export{s as a};

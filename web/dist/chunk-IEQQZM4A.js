@@ -1,0 +1,1 @@
+import{c as r}from"./chunk-XUPCI2FU.js";import{G as o,I as t}from"./chunk-A5LTBGCT.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-U5SA6ZAE.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};

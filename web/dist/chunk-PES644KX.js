@@ -1,0 +1,1 @@
+import{a as r}from"./chunk-AJX3FPII.js";import{c as i}from"./chunk-XUPCI2FU.js";import{b as n}from"./chunk-NJMSVIOT.js";import{I as o,N as t}from"./chunk-A5LTBGCT.js";function s({text:p,label:c}){let m=async()=>i(o(await r(p)?"copied":"photos.notCopied"));return t(n,{icon:"copy",label:c,onClick:()=>{m()}})}export{s as a};

@@ -1,1 +1,0 @@
-import{c as r}from"./chunk-HTQJZH2B.js";import{G as o,I as t}from"./chunk-VUNS5COH.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-X5IPR65O.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
