@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { exposure, formatName, placeOf, settings } from "../src/photos/details.ts";
+import { exposure, formatName, namesOf, placeOf, settings } from "../src/photos/details.ts";
 import { nameOf } from "../src/photos/names.ts";
 import { crumbs, folderPath } from "../src/photos/paths.ts";
 
@@ -22,6 +22,10 @@ test("only known settings are shown", () => {
 test("coordinates have their half of the world", () => {
   assert.equal(placeOf(48.137, -11.5), "48.137° N, 11.5° W");
   assert.equal(placeOf(-33.9, 18.4), "33.9° S, 18.4° E");
+});
+
+test("the names of a place are in one line, in the order of the response", () => {
+  assert.equal(namesOf(JSON.parse('{"sublocation":"Altstadt","city":"Zürich","country":"Schweiz"}')), "Altstadt, Zürich, Schweiz");
 });
 
 test("formats have the names that people know", () => {

@@ -22,6 +22,8 @@ export interface Details {
   readonly latitude?: number;
   readonly longitude?: number;
   readonly altitude?: number;
+  /** Names of places, each from the smallest to the largest area. Lists of pictures lack them. */
+  readonly places?: readonly Readonly<Record<string, string>>[];
   readonly favourite?: boolean;
   readonly previous?: string | null;
   readonly next?: string | null;
@@ -83,6 +85,11 @@ export function sizeOf({ width, height, bytes: size }: Details): string {
   const mega = number((width * height) / 1e6, { maximumFractionDigits: 1 });
   const pixels = t("viewer.pixels", { width: String(width), height: String(height), mega });
   return `${pixels} · ${bytes(size)}`;
+}
+
+/** Returns the names of a place in one line. */
+export function namesOf(place: Readonly<Record<string, string>>): string {
+  return Object.values(place).join(", ");
 }
 
 /** Returns coordinates in degrees. */

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 import { bytes, number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
-import { placeOf, settings, sizeOf, takenAt } from "./details.ts";
+import { namesOf, placeOf, settings, sizeOf, takenAt } from "./details.ts";
 import type { Slide } from "./slide.ts";
 import { nameOf } from "./names.ts";
 import { folderPath, playgroundOf } from "./paths.ts";
@@ -41,9 +41,16 @@ export function Info({ slide }: { slide: Slide }) {
           </Row>
         )}
         {details && <Row label={t("viewer.size")}>{sizeOf(details)}</Row>}
-        {details?.latitude !== undefined && details.longitude !== undefined && (
+        {details && (details.places?.[0] || details.latitude !== undefined) && (
           <Row label={t("viewer.place")}>
-            <bdi>{placeOf(details.latitude, details.longitude)}</bdi>
+            {details.places?.map((place) => (
+              <p>
+                <bdi>{namesOf(place)}</bdi>
+              </p>
+            ))}
+            {details.latitude !== undefined && details.longitude !== undefined && (
+              <bdi>{placeOf(details.latitude, details.longitude)}</bdi>
+            )}
             {details.altitude !== undefined && <small>{t("viewer.altitude", { metres: Math.round(details.altitude) })}</small>}
           </Row>
         )}

@@ -28,7 +28,7 @@ pub struct Stat {
 pub enum Content {
     /// Music file: its tags and audio properties.
     Music(Box<Media>),
-    /// Picture: its size and EXIF data.
+    /// Picture: its size and photo metadata.
     Photo(Photo),
     /// Playlist with its entries. A path of an entry that begins with a slash is relative to the
     /// root of the library.
@@ -45,7 +45,7 @@ pub struct Photo {
     pub width_px: u32,
     /// Height in pixels, after the orientation is applied.
     pub height_px: u32,
-    /// Capture time, camera and position.
+    /// Capture time, camera, position and places.
     pub metadata: PhotoMetadata,
 }
 

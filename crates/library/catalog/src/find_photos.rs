@@ -1,7 +1,7 @@
 //! Search for photographs. Spaces separate the terms of a query, and a photograph matches the query
 //! if it matches each term. A term matches in two ways: the term is the year, month or day of the
-//! capture; or each word of the term is the beginning of a word in the photograph's path or camera
-//! name.
+//! capture; or each word of the term is the beginning of a word in the photograph's path, camera
+//! name or place names.
 //!
 //! A search returns all matches, in the order of capture. A set of photographs has one bit per
 //! photograph of the library.
@@ -85,7 +85,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the photographs that match `term`: those taken on the date `term`, if it is a date,
-    /// and those whose path or camera has, for each word of `term`, a word that begins with it.
+    /// and those whose path, camera and places have, for each word of `term`, a word that begins with
+    /// it.
     fn photos_of_term(&self, term: &str) -> Rows {
         let count = self.counts().photos;
         let mut all: Option<Rows> = None;

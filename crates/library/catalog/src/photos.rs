@@ -7,6 +7,7 @@
 //! are equal too, on the order of their paths. See docs/decisions/2026-11-24-ids-of-photographs.md.
 
 use hashbrown::{HashMap, HashSet};
+use tags::Place;
 
 use crate::fold::{searched, words};
 use crate::gather::folder;
@@ -112,14 +113,15 @@ fn ratio(photo: &Photo) -> u16 {
     ratio.clamp(1, u16::MAX.into()) as u16
 }
 
-/// Returns the words of the paths and cameras of photographs. Dates are not included: a search
+/// Returns the words of the paths, cameras and places of photographs. Dates are not included: a search
 /// finds the photographs of a date as a range of rows, since rows are sorted by capture time.
 pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWords {
     let mut table = WordTable::default();
-    // Many photographs share a folder or a camera, so the words of each folder and camera are
+    // Many photographs share a folder, a camera or a place, so the words of each of them are
     // computed only once.
     let mut folders: HashMap<&[u8], Vec<u32>> = HashMap::new();
     let mut cameras: HashMap<[Option<&str>; 2], Vec<u32>> = HashMap::new();
+    let mut places: HashMap<&Place, Vec<u32>> = HashMap::new();
     for (row, photograph) in (0..).zip(photos) {
         let entry = &entries[photograph.file];
         let Content::Photo(photo) = &entry.content else {
@@ -141,6 +143,13 @@ pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWord
             table.numbers(&texts)
         });
         table.postings.extend(known.iter().map(|&word| (word, row)));
+        for place in &photo.metadata.places {
+            let known = places.entry(place).or_insert_with(|| {
+                let names: Vec<&str> = place.names().collect();
+                table.numbers(&names)
+            });
+            table.postings.extend(known.iter().map(|&word| (word, row)));
+        }
     }
     table.sorted()
 }

@@ -9,6 +9,7 @@
 //!        count of issues · each: string
 //! photo: numbers: flags, width, height, taken, offset, latitude, longitude, altitude,
 //!        make, model, lens, exposure ns, f-number, ISO speed, focal length
+//!        count of places · each: strings: name, sublocation, city, state, country
 //! playlist: name · count of entries · each: target · title
 //! unreadable: string
 //! ```
@@ -21,7 +22,7 @@ use std::borrow::Cow;
 
 use tags::{
     Audio, AudioHash, Codec, Container, Exposure, Field, Listed, Listing, Media, Mime,
-    PhotoMetadata, Picture, PictureKind, Position, Stored, Tags,
+    PhotoMetadata, Picture, PictureKind, Place, Position, Stored, Tags,
 };
 
 use crate::Photo;
@@ -149,6 +150,7 @@ pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings)
         lens,
         exposure,
         position,
+        places,
     } = &photo.metadata;
     let text = |text: &Option<String>, strings: &mut Strings| {
         u64::from(
@@ -181,13 +183,26 @@ pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings)
         exposure.f_number_e2.unwrap_or(0).into(),
         exposure.iso.unwrap_or(0).into(),
         exposure.focal_mm_e2.unwrap_or(0).into(),
+        places.len() as u64,
     ] {
         put_number(out, number);
+    }
+    for place in places {
+        let Place {
+            name,
+            sublocation,
+            city,
+            state,
+            country,
+        } = place;
+        for name in [name, sublocation, city, state, country] {
+            put_number(out, text(name, strings));
+        }
     }
 }
 
 pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo> {
-    let mut numbers = [0; 15];
+    let mut numbers = [0; 16];
     for number in &mut numbers {
         *number = take_number(bytes)?;
     }
@@ -207,6 +222,7 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         f_number,
         iso,
         focal,
+        places,
     ] = numbers;
     let has = |flag: u32| flags >> flag & 1 == 1;
     let text = |reference: u64| {
@@ -214,7 +230,9 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         (!text.is_empty()).then_some(text)
     };
     let known = |number: u64| Some(number as u32).filter(|number| *number != 0);
+    let places = (0..places).map(|_| take_place(bytes, &text));
     let metadata = PhotoMetadata {
+        places: places.collect::<Option<_>>()?,
         taken_local_s: has(0).then_some(unfold_sign(taken)),
         offset_min: has(1).then_some(unfold_sign(offset) as i16),
         make: text(make),
@@ -236,6 +254,16 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         width_px: width as u32,
         height_px: height as u32,
         metadata,
+    })
+}
+
+fn take_place(bytes: &mut &[u8], text: &dyn Fn(u64) -> Option<String>) -> Option<Place> {
+    Some(Place {
+        name: text(take_number(bytes)?),
+        sublocation: text(take_number(bytes)?),
+        city: text(take_number(bytes)?),
+        state: text(take_number(bytes)?),
+        country: text(take_number(bytes)?),
     })
 }
 

@@ -8,7 +8,7 @@
 //! ```text
 //! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, … } ─┐
 //!                                               path ── Splits ──┴─► Track { people, dates, … }
-//! picture ─ ReadAt ─► read_photo_metadata ─► PhotoMetadata { taken, camera, position }
+//! picture ─ ReadAt ─► read_photo_metadata ─► PhotoMetadata { taken, camera, places, … }
 //! picture ─ ReadAt ─► read_motion ─► range of the video of a motion photo
 //! .m3u ─── ReadAt ─► listing ─► Listing { name, entries }
 //! ```
@@ -25,7 +25,8 @@
 //! thread. Sources: RFC 9639 (FLAC), RFC 3533 and 7845 (Ogg, Opus), the Vorbis I specification,
 //! id3.org's ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF,
 //! Microsoft's ASF specification, RFC 8794 and 9559 (Matroska), EXIF 2.32 with TIFF
-//! 6.0, and the Android motion photo format 1.0.
+//! 6.0, ISO 16684-1 and 16684-3 (XMP), the IPTC Photo Metadata Standard 2023.2, IPTC-IIM 4.2, Adobe's
+//! image resources of Photoshop, and the Android motion photo format 1.0.
 
 #![forbid(unsafe_code)]
 
@@ -92,7 +93,7 @@ pub use listing::{Listed, Listing, listing, percent_decoded};
 pub use media::{Audio, AudioHash, Codec, Container, Media, Mime, Picture, PictureKind, Stored};
 pub use motion::read_motion;
 pub use mp4::has_video;
-pub use photo_metadata::{Exposure, PhotoMetadata, Position, read_photo_metadata};
+pub use photo_metadata::{Exposure, PhotoMetadata, Place, Position, read_photo_metadata};
 pub use read_at::ReadAt;
 pub use reader::{ReadStats, Reader};
 pub use splits::Splits;

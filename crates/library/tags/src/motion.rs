@@ -17,8 +17,6 @@ use crate::photo_metadata::find::app1;
 use crate::xmp::{self, Event};
 use crate::{Error, Limits, ReadAt, mp4};
 
-/// Text before the XMP in its segment.
-const XMP_PREFIX: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
 /// Bytes at the beginning of a file that show if it is an MP4 file.
 const SNIFF_BYTES: u64 = 16;
 /// Maximum number of items that an XMP may list.
@@ -76,34 +74,67 @@ struct Item {
 
 /// Returns the range of the video that the XMP of a JPEG file states.
 fn google(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
-    let Some(segment) = app1(input, XMP_PREFIX)? else {
+    let Some(segment) = app1(input, xmp::SEGMENT_PREFIX)? else {
         return Ok(None);
     };
     let len = input.len();
-    let start = segment.start + XMP_PREFIX.len() as u64;
+    let start = segment.start + xmp::SEGMENT_PREFIX.len() as u64;
     // The length of a segment has 16 bits.
     let bytes = (segment.end.min(len) - start).min(WINDOW_BYTES_MAX as u64);
     let text = String::from_utf8_lossy(input.bytes(start, bytes as usize)?).into_owned();
-    let (mut items, mut offset) = (Vec::<Item>::new(), None);
+    let mut listed = Listed::default();
+    let mut element = "";
     for event in xmp::events(&text) {
         match event {
-            Event::Start("li") if items.len() < ITEMS_MAX => items.push(Item::default()),
-            Event::Value("MicroVideoOffset", value) => offset = value.parse().ok(),
-            Event::Value(name, value) => {
-                let Some(item) = items.last_mut() else {
-                    continue;
-                };
-                match (name, value) {
-                    ("Semantic", "MotionPhoto") => item.is_video = true,
-                    ("Length", value) => item.bytes = value.parse().unwrap_or(0),
-                    ("Padding", value) => item.padding = value.parse().unwrap_or(0),
-                    _ => {}
+            Event::Start(tag) => {
+                element = tag.name.local;
+                if element == "li" && listed.items.len() < ITEMS_MAX {
+                    listed.items.push(Item::default());
+                }
+                for (name, value) in tag.attributes() {
+                    listed.set(name.local, &value.decoded());
                 }
             }
-            Event::Start(_) => {}
+            Event::Text(value) => {
+                let value = value.decoded();
+                let value = value.trim();
+                if !value.is_empty() {
+                    listed.set(element, value);
+                }
+            }
+            Event::End => element = "",
         }
     }
-    Ok(in_items(&items, len).or_else(|| Some(len.checked_sub(offset?)?..len)))
+    let offset = listed.offset;
+    Ok(in_items(&listed.items, len).or_else(|| Some(len.checked_sub(offset?)?..len)))
+}
+
+/// Statements of an XMP about the video.
+#[derive(Default)]
+struct Listed {
+    /// Items of version 2.
+    items: Vec<Item>,
+    /// Distance from the video to the end of the file, in version 1.
+    offset: Option<u64>,
+}
+
+impl Listed {
+    /// Takes the value of a simple property, which XMP writes as an attribute or as an element. Its
+    /// namespace is ignored, because producers use several prefixes and namespaces.
+    fn set(&mut self, name: &str, value: &str) {
+        if name == "MicroVideoOffset" {
+            self.offset = value.parse().ok();
+        }
+        let Some(item) = self.items.last_mut() else {
+            return;
+        };
+        match (name, value) {
+            ("Semantic", "MotionPhoto") => item.is_video = true,
+            ("Length", value) => item.bytes = value.parse().unwrap_or(0),
+            ("Padding", value) => item.padding = value.parse().unwrap_or(0),
+            _ => {}
+        }
+    }
 }
 
 /// Returns the range of the video among `items`. The last item ends where the file of `len` bytes

@@ -1,12 +1,20 @@
-//! EXIF: time, camera and position of a picture.
+//! Metadata of a picture: time, camera and position from EXIF, names of places from XMP and
+//! IPTC-IIM.
 
 pub(crate) mod find;
+mod iptc;
+mod place;
 mod tiff;
+mod xmp_places;
 
-use crate::input::Input;
-use crate::{Error, Limits, ReadAt};
+use find::Block;
+use place::FoundPlaces;
+pub use place::Place;
 
-/// Photo metadata that a camera wrote.
+use crate::input::{Input, WINDOW_BYTES_MAX};
+use crate::{Error, ErrorKind, Limits, ReadAt};
+
+/// Photo metadata that a camera, or a person in another program, wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhotoMetadata {
     /// Capture time by the camera's clock, as seconds since 1970 in local time.
@@ -23,6 +31,9 @@ pub struct PhotoMetadata {
     pub exposure: Exposure,
     /// Position at which the picture was taken.
     pub position: Option<Position>,
+    /// Names of places, at most eight. If the metadata state where the picture was taken, this place
+    /// is the first.
+    pub places: Vec<Place>,
 }
 
 /// Settings of the camera at the exposure, as far as the camera wrote them.
@@ -49,11 +60,12 @@ pub struct Position {
     pub altitude_m: Option<i32>,
 }
 
-/// Reads the EXIF of a JPEG, PNG, WebP, HEIC or AVIF of `len` bytes. Returns empty metadata if the
-/// EXIF is missing or broken.
+/// Reads the metadata of a JPEG, PNG, WebP, HEIC, AVIF or TIFF of `len` bytes. A block of metadata
+/// that is missing or broken has no effect on the others. Metadata that would take more work than
+/// `limits` allow are not read.
 ///
 /// # Errors
-/// The picture's own structure is broken, or reading fails.
+/// The picture's own structure is broken before its EXIF, or reading fails.
 pub fn read_photo_metadata(
     source: &(impl ReadAt + ?Sized),
     len: u64,
@@ -61,11 +73,66 @@ pub fn read_photo_metadata(
 ) -> Result<PhotoMetadata, Error> {
     let mut window = Vec::new();
     let mut input = Input::new(&source, len, &mut window, limits);
-    let Some(block) = find::exif(&mut input)? else {
-        return Ok(PhotoMetadata::default());
-    };
-    match tiff::read(&mut input, block) {
-        Err(err) if err.is_local() => Ok(PhotoMetadata::default()),
-        other => other,
+    let mut reading = Reading::default();
+    if let Err(err) = find::blocks(&mut input, &mut reading) {
+        let is_lost = match err.kind {
+            ErrorKind::Io => true,
+            // A picture with more parts than the limits allow, such as a large PNG in chunks of
+            // 8 KiB, is sound. Metadata after these parts are not searched for.
+            ErrorKind::Limit => false,
+            _ => !reading.has_exif,
+        };
+        if is_lost {
+            return Err(err);
+        }
+    }
+    let mut metadata = reading.exif;
+    metadata.places = reading.places.into_places();
+    Ok(metadata)
+}
+
+/// Metadata that were read so far. Of each kind of block, the first one counts.
+#[derive(Default)]
+struct Reading {
+    exif: PhotoMetadata,
+    places: FoundPlaces,
+    has_exif: bool,
+    has_xmp: bool,
+}
+
+impl Reading {
+    /// Reads a block.
+    fn take(&mut self, input: &mut Input<'_>, block: Block) -> Result<(), Error> {
+        match self.read(input, block) {
+            Err(err) if err.is_local() => Ok(()),
+            other => other,
+        }
+    }
+
+    fn read(&mut self, input: &mut Input<'_>, block: Block) -> Result<(), Error> {
+        match block {
+            Block::Exif(range) if !std::mem::replace(&mut self.has_exif, true) => {
+                let exif = tiff::read(input, range.start..range.end.min(input.len()))?;
+                self.exif = exif.metadata;
+                for block in exif.blocks {
+                    self.take(input, block)?;
+                }
+            }
+            Block::Xmp(range) if !std::mem::replace(&mut self.has_xmp, true) => {
+                // A longer text, such as a long history of edits, is truncated.
+                let bytes = range.end.saturating_sub(range.start);
+                let bytes = bytes.min(WINDOW_BYTES_MAX as u64) as usize;
+                let text = String::from_utf8_lossy(input.up_to(range.start, bytes)?);
+                xmp_places::read(&text, &mut self.places);
+            }
+            Block::Iptc(range) if self.places.iptc.is_empty() => {
+                self.places.iptc = iptc::read_datasets(input, range)?;
+            }
+            Block::Resources(range) if self.places.iptc.is_empty() => {
+                self.places.iptc = iptc::read_resources(input, range)?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }

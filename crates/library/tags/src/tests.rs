@@ -9,6 +9,7 @@ mod names;
 mod odd;
 mod oracle;
 mod pictures;
+mod places;
 mod rare;
 
 use crate::{Error, Limits, Media, ReadStats, Reader};

@@ -5,7 +5,7 @@ use super::{music, photo};
 use crate::{Catalog, Content, Entry, PhotoId, build};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tags::{Exposure, Splits};
+use tags::{Exposure, Place, Splits};
 
 fn open(entries: &[Entry]) -> Catalog<Vec<u8>> {
     Catalog::open(build(entries.to_vec(), &Splits::default())).expect("an index just built")
@@ -90,6 +90,20 @@ fn shapes_exposures_and_covers_are_known() {
     if let (Content::Photo(odd), Content::Photo(plain)) = (&mut odd.content, &mut plain.content) {
         (odd.width_px, odd.height_px) = (100_000, 1);
         plain.height_px = 0;
+        let name = |name: &str| Some(name.to_owned());
+        plain.metadata.places = vec![
+            Place {
+                name: name("Bryggen"),
+                sublocation: name("Vågen"),
+                city: name("Bergen"),
+                state: name("Vestland"),
+                country: name("Norway"),
+            },
+            Place {
+                city: name("Oslo"),
+                ..Place::default()
+            },
+        ];
         plain.metadata.exposure = Exposure {
             time_ns: Some(4_000_000),
             f_number_e2: Some(280),
@@ -119,16 +133,34 @@ fn shapes_exposures_and_covers_are_known() {
 }
 
 #[test]
-fn photographs_are_found_by_path_camera_and_date() {
+fn photographs_are_found_by_path_camera_place_and_date() {
     let day = |text: &str| {
         let mut parts = text.split('-').map(|part| part.parse().expect("a number"));
         let mut next = || -> u16 { parts.next().expect("three numbers") };
         let month = crate::Month::new(next(), next() as u8).expect("a month");
         Some(month.start_s() + (i64::from(next()) - 1) * 86_400)
     };
+    let in_city = |city: &str, country: &str, mut entry: Entry| {
+        if let Content::Photo(photo) = &mut entry.content {
+            photo.metadata.places.push(Place {
+                city: Some(city.to_owned()),
+                country: Some(country.to_owned()),
+                ..Place::default()
+            });
+        }
+        entry
+    };
     let entries = [
         photo(1, "Süd/2019-07 Küste/IMG_2041.jpg", day("2019-07-31")),
-        photo(2, "Süd/DSC01.JPG", day("2019-07-01")),
+        in_city(
+            "Köln",
+            "Deutschland",
+            in_city(
+                "Saint-Denis",
+                "La Réunion",
+                photo(2, "Süd/DSC01.JPG", day("2019-07-01")),
+            ),
+        ),
         photo(3, "Nord/2019/img 3.png", day("2020-02-29")),
         photo(4, "4.jpg", day("2018-12-31")),
         music(5, "Süd/tune.flac", &[(tags::Field::Title, "Kueste")]),
@@ -152,6 +184,10 @@ fn photographs_are_found_by_path_camera_and_date() {
         ("2019-07-31", &[1]),
         ("2018", &[4]),
         ("2018 camera", &[4]),
+        ("koln", &[2]),
+        ("KÖLN deutsch", &[2]),
+        ("denis 2019-07 reunion", &[2]),
+        ("koln 2018", &[]),
         ("2018 nord", &[]),
         ("tune", &[]),
         ("zzz", &[]),

@@ -46,8 +46,7 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Writes the data that the camera recorded, except the fields that lists of photographs
-    /// contain too.
+    /// Writes the photo metadata, except the fields that lists of photographs contain too.
     fn write_photo_metadata(&self, out: &mut Writer, row: u32) {
         let entry = self.index.photo(row);
         let entry = entry.and_then(|photo| self.index.entry(photo.file));
@@ -67,6 +66,13 @@ impl ApiCall<'_> {
         if let Some(hundredths) = exposure.focal_mm_e2 {
             out.float("focalMm", f64::from(hundredths) / 100.0);
         }
+        out.list("places", &metadata.places, |out, place| {
+            out.text_if("name", place.name.as_deref());
+            out.text_if("sublocation", place.sublocation.as_deref());
+            out.text_if("city", place.city.as_deref());
+            out.text_if("state", place.state.as_deref());
+            out.text_if("country", place.country.as_deref());
+        });
         let altitude_m = metadata.position.and_then(|position| position.altitude_m);
         out.number_if("altitude", altitude_m);
     }

@@ -2,7 +2,7 @@
 
 use catalog::{Content, Entry, Photo};
 use serde_json::{Value, json};
-use tags::PhotoMetadata;
+use tags::{PhotoMetadata, Place};
 
 use super::scene::{Scene, entry, music};
 
@@ -27,10 +27,17 @@ fn photo(number: u64, path: &str, taken_local_s: i64) -> Entry {
 
 /// Returns five photographs of three months, a cover, and a track.
 fn library() -> Vec<Entry> {
+    let mut north = photo(3, "trips/3.jpg", july_s(31) + 5);
+    if let Content::Photo(photo) = &mut north.content {
+        photo.metadata.places.push(Place {
+            city: Some("Tromsø".to_owned()),
+            ..Place::default()
+        });
+    }
     vec![
         photo(1, "trips/sea/1.jpg", july_s(1)),
         photo(2, "trips/sea/old/2.jpg", july_s(31)),
-        photo(3, "trips/3.jpg", july_s(31) + 5),
+        north,
         photo(4, "4.jpg", july_s(0)),
         photo(5, "trips/Ü/cover.jpg", july_s(32)),
         photo(6, "music/cover.jpg", july_s(40)),
@@ -235,6 +242,7 @@ fn pictures_are_among_the_results_of_a_search() {
     assert_eq!(names(&found("q=sea")), ["2.jpg", "1.jpg"]);
     assert_eq!(names(&found("q=sea&limit=1")), ["2.jpg"]);
     assert_eq!(names(&found("q=2019-08&kinds=pictures")), ["cover.jpg"]);
+    assert_eq!(names(&found("q=tromso&kinds=pictures")), ["3.jpg"]);
     let one = found("q=sea&kinds=pictures,tracks");
     let members: Vec<_> = one.as_object().expect("an object").keys().collect();
     assert_eq!(members, ["pictures", "tracks"]);

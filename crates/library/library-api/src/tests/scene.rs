@@ -9,7 +9,7 @@ use image_plan::Placeholder;
 use serde_json::Value;
 use tags::{
     Audio, AudioHash, Codec, Container, Exposure, Field, Listed, Listing, Media, Mime,
-    PhotoMetadata, Picture, PictureKind, Splits, Stored, Tags,
+    PhotoMetadata, Picture, PictureKind, Place, Splits, Stored, Tags,
 };
 
 use crate::{
@@ -453,6 +453,12 @@ fn library() -> Vec<Entry> {
             focal_mm_e2: Some(5000),
         },
         offset_min: Some(120),
+        places: vec![Place {
+            sublocation: Some("Vesturbær".to_owned()),
+            city: Some("Reykjavík".to_owned()),
+            country: Some("Iceland".to_owned()),
+            ..Place::default()
+        }],
         ..PhotoMetadata::default()
     };
     let photo = Photo {

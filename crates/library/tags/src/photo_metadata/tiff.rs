@@ -5,6 +5,7 @@
 //! directory: count u16 · count × (tag u16 · type u16 · values u32 · value or its offset u32)
 //! ```
 
+use super::find::Block;
 use super::{PhotoMetadata, Position};
 use crate::Error;
 use crate::input::Input;
@@ -15,6 +16,9 @@ const ENTRIES_MAX: u16 = 256;
 /// Maximum bytes of a text value, such as the camera's name.
 const TEXT_BYTES_MAX: u64 = 256;
 
+const XMP: u16 = 0x02bc;
+const IPTC: u16 = 0x83bb;
+const RESOURCES: u16 = 0x8649;
 const MAKE: u16 = 0x010f;
 const MODEL: u16 = 0x0110;
 const CHANGED: u16 = 0x0132;
@@ -54,7 +58,13 @@ struct Tiff<'a, 'b> {
     big_endian: bool,
 }
 
-pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMetadata, Error> {
+/// Metadata in a TIFF file, and further blocks of metadata within it.
+pub(super) struct Exif {
+    pub(super) metadata: PhotoMetadata,
+    pub(super) blocks: Vec<Block>,
+}
+
+pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<Exif, Error> {
     let big_endian = match &input.field(&block, 0)? {
         b"II\x2a\0" => false,
         b"MM\0\x2a" => true,
@@ -71,6 +81,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
     };
     let mut shot = PhotoMetadata::default();
     let (mut changed, mut exif, mut gps) = (None, None, None);
+    let mut blocks = Vec::new();
     let first = tiff.u32(4)?;
     for entry in tiff.directory(first)? {
         match (entry.tag, entry.kind) {
@@ -79,6 +90,9 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
             (CHANGED, ASCII) => changed = tiff.text(entry)?,
             (EXIF, LONG) => exif = Some(tiff.u32(entry.at)?),
             (GPS, LONG) => gps = Some(tiff.u32(entry.at)?),
+            (XMP, _) => blocks.extend(tiff.range(entry).map(Block::Xmp)),
+            (IPTC, _) => blocks.extend(tiff.range(entry).map(Block::Iptc)),
+            (RESOURCES, _) => blocks.extend(tiff.range(entry).map(Block::Resources)),
             _ => {}
         }
     }
@@ -109,9 +123,10 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
     shot.exposure.iso = shot.exposure.iso.or(speed);
     shot.taken_local_s = taken.or(changed).and_then(|text| clock(&text));
     if let Some(at) = gps {
-        shot.position = tiff.place(at)?;
+        shot.position = tiff.position(at)?;
     }
-    Ok(shot)
+    let metadata = shot;
+    Ok(Exif { metadata, blocks })
 }
 
 impl Tiff<'_, '_> {
@@ -138,13 +153,7 @@ impl Tiff<'_, '_> {
             let head = at + 2 + 12 * index;
             let (tag, kind) = (self.u16(head)?, self.u16(head + 2)?);
             let count = self.u32(head + 4)? as u32;
-            let unit: u64 = match kind {
-                1 | 2 | 7 => 1,
-                3 => 2,
-                RATIONAL | 10 | 12 => 8,
-                _ => 4,
-            };
-            let is_inside = u64::from(count) * unit <= 4;
+            let is_inside = u64::from(count) * unit(kind) <= 4;
             let at = if is_inside {
                 head + 8
             } else {
@@ -158,6 +167,13 @@ impl Tiff<'_, '_> {
             });
         }
         Ok(entries)
+    }
+
+    /// Returns the bytes of a value, if they are in the block.
+    fn range(&self, entry: Entry) -> Option<Range<u64>> {
+        let start = self.block.start + entry.at;
+        let end = start + u64::from(entry.count) * unit(entry.kind);
+        (end <= self.block.end).then_some(start..end)
     }
 
     fn text(&mut self, entry: Entry) -> Result<Option<String>, Error> {
@@ -200,7 +216,7 @@ impl Tiff<'_, '_> {
         Ok(degrees)
     }
 
-    fn place(&mut self, at: u64) -> Result<Option<Position>, Error> {
+    fn position(&mut self, at: u64) -> Result<Option<Position>, Error> {
         let (mut latitude, mut longitude, mut altitude) = (None, None, None);
         let (mut south, mut west, mut below) = (false, false, false);
         for entry in self.directory(at)? {
@@ -227,6 +243,16 @@ impl Tiff<'_, '_> {
             longitude_e7: (longitude * sign(west) * 1e7).round() as i32,
             altitude_m: altitude.map(|metres| (metres * sign(below)).round() as i32),
         }))
+    }
+}
+
+/// Returns the bytes of one element of a type.
+fn unit(kind: u16) -> u64 {
+    match kind {
+        1 | 2 | 7 => 1,
+        3 => 2,
+        RATIONAL | 10 | 12 => 8,
+        _ => 4,
     }
 }
 

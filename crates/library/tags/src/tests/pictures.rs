@@ -3,7 +3,7 @@
 use crate::{Limits, PhotoMetadata, read_photo_metadata};
 use expect_test::{Expect, expect};
 
-fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
+pub(super) fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
     let mut out = tag.to_be_bytes().to_vec();
     out.extend(kind.to_be_bytes());
     out.extend(count.to_be_bytes());
@@ -89,7 +89,7 @@ fn webp(exif: &[u8]) -> Vec<u8> {
     out
 }
 
-fn atom(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
+pub(super) fn atom(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
     [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()
 }
 
@@ -126,7 +126,7 @@ fn check(bytes: &[u8], expected: &Expect) {
 #[test]
 fn every_container_is_read() {
     let expected = expect![[
-        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), exposure: Exposure { time_ns: Some(4000000), f_number_e2: Some(280), iso: Some(400), focal_mm_e2: Some(5050) }, position: Some(Position { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
+        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), exposure: Exposure { time_ns: Some(4000000), f_number_e2: Some(280), iso: Some(400), focal_mm_e2: Some(5050) }, position: Some(Position { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }), places: [] }"#
     ]];
     let exif = tiff();
     let mut avif = heic(&exif);
@@ -183,7 +183,7 @@ fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     check(
         &jpeg(&exif)[..40],
         &expect![
-            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, exposure: Exposure { time_ns: None, f_number_e2: None, iso: None, focal_mm_e2: None }, position: None }"
+            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, exposure: Exposure { time_ns: None, f_number_e2: None, iso: None, focal_mm_e2: None }, position: None, places: [] }"
         ],
     );
     for cut in 0..jpeg(&exif).len() {

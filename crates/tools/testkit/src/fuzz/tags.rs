@@ -65,14 +65,15 @@ pub fn tags_rare(bytes: &[u8]) {
     music(&beginning(&kinds, bytes));
 }
 
-/// Checks EXIF in JPEG, PNG, WebP, HEIC and AVIF.
+/// Checks EXIF, XMP and IPTC-IIM in JPEG, PNG, WebP, HEIC, AVIF and TIFF.
 pub fn tags_exif(bytes: &[u8]) {
-    let kinds: [&[u8]; 5] = [
+    let kinds: [&[u8]; 6] = [
         b"\xff\xd8\xff",
         b"\x89PNG\r\n\x1a\n",
         b"RIFF\xff\xff\xff\x7fWEBP",
         b"\0\0\0\x10ftypheic\0\0\0\0",
         b"\0\0\0\x10ftypavif\0\0\0\0",
+        b"MM\0*",
     ];
     picture(&beginning(&kinds, bytes));
 }
@@ -134,8 +135,8 @@ fn music(bytes: &[u8]) {
     }
 }
 
-/// Checks that latitudes are valid, that a video lies inside the file, and that reading the same
-/// bytes again gives the same result.
+/// Checks that latitudes are valid, that places have names within their limits, that a video lies
+/// inside the file, and that reading the same bytes again gives the same result.
 fn picture(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {
@@ -153,6 +154,11 @@ fn picture(bytes: &[u8]) {
                 .position
                 .is_none_or(|position| position.latitude_e7.abs() <= 900_000_000)
         );
+        for place in &found.places {
+            assert!(!place.is_empty());
+            assert!(place.names().all(|name| (1..=256).contains(&name.len())));
+        }
+        assert!(found.places.len() <= 8);
         assert_eq!(
             Some(found),
             read_photo_metadata(&source, source.len, &limits).ok()
