@@ -13,10 +13,12 @@ import { large } from "./journeys/large.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
+import { player } from "./journeys/player.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
 import { profile } from "./journeys/profile.ts";
 import { quality } from "./journeys/quality.ts";
+import { recovery } from "./journeys/recovery.ts";
 import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
 import { shares } from "./journeys/shares.ts";
@@ -40,5 +42,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares,
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, recovery, shares,
 ];
