@@ -17,10 +17,12 @@ import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
 import { offline } from "./journeys/offline.ts";
+import { player } from "./journeys/player.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
 import { profile } from "./journeys/profile.ts";
 import { quality } from "./journeys/quality.ts";
+import { recovery } from "./journeys/recovery.ts";
 import { scroll } from "./journeys/scroll.ts";
 import { sessions } from "./journeys/sessions.ts";
 import { settings } from "./journeys/settings.ts";
@@ -47,6 +49,6 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares, viewer,
-  timeline, keys, expired, hostile, sessions, offline,
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, recovery,
+  shares, viewer, timeline, keys, expired, hostile, sessions, offline,
 ];
