@@ -151,7 +151,7 @@ pub(crate) fn start(
     match ready {
         Ok(()) if answer == [READY] => Ok((ours, child.id())),
         Ok(()) => Err(failed(io::Error::other(
-            "the program that was started is not the process that reverts unconfirmed changes",
+            "pelton tune started a process that reverts unconfirmed changes, but another program answered in its place",
         ))),
         Err(err) => {
             child.kill().map_err(failed)?;

@@ -90,7 +90,7 @@ pub(crate) fn elsewhere(state: &State, namespace: &Namespace) -> Error {
          namespace {}",
         state.namespace, namespace.name
     ))
-    .hint("run pelton tune in the network namespace of the changes")
+    .hint("run pelton tune in the network namespace in which the changes were made")
 }
 
 /// Takes all changes of the journal back.

@@ -144,7 +144,7 @@ pub fn confirm(order: &Order) -> Result<usize, Error> {
     match origin(&state, &namespace) {
         Origin::OtherBoot => {
             return Err(nothing().because(
-                "the host has restarted since the changes were applied, which has reset them",
+                "the host has restarted since the changes were applied; the restart has reset them",
             ));
         }
         Origin::OtherNamespace => return Err(elsewhere(&state, &namespace)),

@@ -68,7 +68,7 @@ impl Denial {
             Denial::Expired => "the signature of the URL has expired",
             Denial::Recipe(_) => "the operator does not permit this change of the picture",
             Denial::Referrer => {
-                "the operator does not permit the referring page to embed pictures of this server"
+                "the operator does not permit the referring page to embed pictures from this server"
             }
             Denial::Rate => "this address has requested too many conversions",
         }

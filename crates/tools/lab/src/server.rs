@@ -199,7 +199,7 @@ impl Server {
             thread::sleep(POLL);
         }
         Err(Stop::findings(
-            "the server still converted pictures at the end of the time limit",
+            "the server was still converting pictures when the time limit expired",
         ))
     }
 }

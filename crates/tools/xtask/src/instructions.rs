@@ -180,7 +180,7 @@ impl Record {
         for (name, now) in &counted.counts {
             let Some(before) = self.counts.get(name) else {
                 findings.push(format!(
-                    "{name}: {now} instructions, which the record does not contain"
+                    "{name}: {now} instructions, but the record has no entry of this name"
                 ));
                 continue;
             };

@@ -30,6 +30,20 @@ const ASSERTIONS: [&str; 9] = [
     "debug_assert_ne",
 ];
 
+/// Methods that search for a text, or replace it. The text is not printed.
+const SEARCHES: [&str; 10] = [
+    "contains",
+    "ends_with",
+    "matches",
+    "replace",
+    "replacen",
+    "rsplit_once",
+    "split_once",
+    "starts_with",
+    "strip_prefix",
+    "strip_suffix",
+];
+
 /// Consecutive comment lines and the code below them.
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
@@ -84,7 +98,9 @@ pub(crate) fn messages(root: &Path) -> Result<ExitCode, Stop> {
 pub(crate) fn messages_in(text: &str) -> Option<Vec<(usize, String)>> {
     let tokens: TokenStream = text.parse().ok()?;
     let messages = strings(tokens).into_iter();
-    let messages = messages.filter(|(_, message)| MESSAGE_WORDS_MIN <= words(message));
+    // Texts that begin with a hyphen are arguments of programs.
+    let messages = messages
+        .filter(|(_, message)| MESSAGE_WORDS_MIN <= words(message) && !message.starts_with('-'));
     Some(messages.collect())
 }
 
@@ -124,7 +140,7 @@ fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     for token in tokens {
         let was_assertion = is_assertion;
         is_assertion = match &token {
-            TokenTree::Ident(name) => ASSERTIONS.iter().any(|it| name == it),
+            TokenTree::Ident(name) => ASSERTIONS.iter().chain(&SEARCHES).any(|it| name == it),
             TokenTree::Punct(mark) => was_assertion && mark.as_char() == '!',
             _ => false,
         };
@@ -197,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_attributes_tests_and_assertions_are_no_messages() {
+    fn strings_of_attributes_tests_assertions_and_searches_are_no_messages() {
         let code = r##"
-            fn b() { assert!(is_c, "five"); x.expect("six"); }
+            fn b() { assert!(is_c, "five"); x.expect("six").replace("seven", ""); }
             #![doc = "head of file"]
             #[expect(lint, reason = "not a message")]
             fn a() { log("one {x}", f("two")); }

@@ -176,7 +176,7 @@ fn library(records: &Records) -> Section {
             },
             Group {
                 title: "Travel of the disk's head",
-                method: "Computed from the positions of the files on the disk, not timed: the machines of the records have no rotating disks.",
+                method: "These values are computed from the positions of the files on the disk, not measured, because the machines of the benchmarks have no rotating disks.",
                 lines: Vec::new(),
                 plots: servers::travel(records),
             },

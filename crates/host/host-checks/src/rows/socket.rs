@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Process,
         gain: "each connection stays on one core, which gave a part of the +38 % requests/s in step 5 of “Extreme HTTP Performance Tuning” (Richards 2021)",
         sizes: "responses of all sizes, if the server has many connections",
-        risk: "none, because the server opens the sockets itself",
+        risk: "no risk, because the server opens the sockets itself",
         change: "restart the server; if a service manager passes the sockets, let it pass one socket per core",
         undo: "nothing to undo",
         judge: reuseport,

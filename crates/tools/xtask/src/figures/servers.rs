@@ -121,8 +121,8 @@ pub(super) fn store(records: &Records) -> Markdown {
     part("memory", "memory per key, B", &|rows, peer| {
         of(rows, peer, "bytes_a_key", 1.0)
     });
-    for (state, large) in [("without", false), ("beside", true)] {
-        let figure = format!("p99.9 latency of small values {state} large values, ms");
+    for (state, large) in [("no client", false), ("another client", true)] {
+        let figure = format!("p99.9 latency of small values while {state} reads large ones, ms");
         part("beside", &figure, &|rows, peer| {
             let samples = numbers(rows, "latency.p999_us", |row| {
                 is(row, "contender", peer) && is(row, "large", large)
