@@ -156,13 +156,13 @@ settings! {
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
         /// Formats to which pictures are converted for clients that accept them: avif, webp or
         /// both, in any order. Other clients get the original file if browsers can show its format
-        /// and the request changes nothing, and otherwise a JPEG or PNG.
+        /// and the request asks for no change of the picture, otherwise a JPEG or PNG.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
         /// Extensions of files to serve in addition to pictures and audio files; * means all files.
         /// The default lists the videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
-        /// If set, only files with these extensions are served. This applies to pictures and audio
-        /// files, too, and allowed_types cannot add others. * means no restriction.
+        /// Extensions of the files that may be served; * means no restriction. The list also
+        /// applies to pictures and audio files, and allowed_types cannot add to it.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of files whose scripts browsers may run, such as html. All other files are
         /// sent with a Content-Security-Policy that forbids scripts.
@@ -223,36 +223,41 @@ settings! {
         /// says which address the client has. That address is used only for
         /// limits.address_conversions_max. These proxies may open any number of connections.
         proxies: Networks = Networks::loopback(), "addresses";
-        /// Parts of the server for which browsers must log in: off (none), music (music, covers,
-        /// the API at /-/api, metrics and status) or all (everything except health checks and the
-        /// login page). Music players must always log in.
+        /// Parts of the server for which browsers must log in. off: none. music: music, covers,
+        /// metrics (/-/metrics), status (/-/status) and the API (/-/api). all: everything except
+        /// health checks and the login page. Music players must always log in. If off, metrics,
+        /// status and the API need no login either, unless admin_listen or admin_token_file is set.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Host names under which clients may reach this server, such as music.example.org or
-        /// *.example.org; * means every name. Requests under another name get the status 421.
-        /// Always accepted are IP addresses, names without a dot, names in .local, .localhost,
-        /// .internal or .home.arpa, names in the server's certificates, and all names over HTTPS.
-        /// If the list is empty, files and music players are served under every name, but
-        /// everything else, such as the API, only under the names that are always accepted.
+        /// Host names by which clients may address this server, such as music.example.org or
+        /// *.example.org; * means every name. A request with another name gets the status 421. Some
+        /// names need not be listed: IP addresses, names without a dot, names that end in .local,
+        /// .localhost, .internal or .home.arpa, and names in the server's certificates. Over HTTPS,
+        /// every name is accepted. If the list is empty, files and music players are also served
+        /// under any other name; the API, lists of files, metrics and status are not.
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Origins of other web sites, such as https://photos.example.org, whose pages may use the
         /// API at /-/api. This server's own pages always may. For pages that only read files, see
         /// cors_origins.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Additional IP address and port at which metrics, status and the API at /-/api need no
-        /// login, and no token either. If it is set, these three need a login, or the token in
-        /// admin_token_file, at all other addresses.
+        /// Additional IP address and port at which metrics (/-/metrics), status (/-/status) and the
+        /// API (/-/api) need no login, and no token either. At all other addresses, these three
+        /// then need the token in admin_token_file or a login, which must be that of an admin for
+        /// metrics and status. If neither admin_listen nor admin_token_file is set, only
+        /// require_login protects them.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// File with a token of at least 16 characters, for scripts that use metrics, status or the
-        /// API at /-/api, and for `pelton purge`, `doctor` and `profile`. A script sends the token
-        /// as `Authorization: Bearer TOKEN`. If the file is set, requests for metrics, status and
-        /// the API need the token or a login, except at the address of admin_listen.
+        /// File with a token of at least 16 characters, for scripts that use metrics (/-/metrics),
+        /// status (/-/status) or the API (/-/api), and for `pelton purge`, `doctor` and `profile`.
+        /// A script sends the token as `Authorization: Bearer TOKEN`. If the file is set, these
+        /// three need the token or a login, which must be that of an admin for metrics and status;
+        /// at the address of admin_listen they need neither. If neither admin_listen nor
+        /// admin_token_file is set, only require_login protects them.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
         /// response.
         access_log: AccessLog = AccessLog(Sink::Off), "file or off";
-        /// Directory from which the files of the web page are read again for each request. Only
-        /// developers of the web page need this setting; otherwise the program serves the files
-        /// that are built into it.
+        /// Directory with the files of Pelton's own web page, which are read again for each
+        /// request. Only developers of this page need this setting. If off, the server uses its
+        /// built-in files.
         page_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Least severe messages to log: error, warn, info, debug or trace. More severe messages
         /// are always logged, too.
@@ -271,9 +276,9 @@ settings! {
         /// IP address and port for HTTPS. It is used only if tls.cert is set.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
         /// Redirect HTTP requests to HTTPS if a certificate is valid for the requested host: true,
-        /// false or a port. true redirects to the port of tls.listen. Set a port if clients reach
-        /// HTTPS at another one, for example behind port forwarding.
-        redirect: Redirect = Redirect::Off, "true or port";
+        /// false or a port number. true redirects to the port of tls.listen. Set a port if clients
+        /// reach HTTPS at another one, for example behind port forwarding.
+        redirect: Redirect = Redirect::Off, "true or a port number";
         /// Interval between checks whether the files in tls.cert and tls.key have changed. Renewed
         /// certificates are then used without a restart.
         check_time: Timeout = Timeout::seconds(60), "time";
@@ -319,15 +324,16 @@ settings! {
         cover_album: Sources = Sources(CoverRules::default().album), "sources";
         /// Sources of the picture of an artist, which the server tries in the order of this list.
         /// Possible sources: a file name such as artist.* (a picture with this name in the folder
-        /// that contains the folder of the artist's first album), any (any picture in that folder),
-        /// album (the cover of the artist's first album that has one).
+        /// above that of the artist's first album), any (any picture in that folder), album (the
+        /// cover of the artist's first album that has one). The albums of an artist are sorted by
+        /// title.
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
         /// Sizes in which `pelton prefetch` creates covers in advance. Each size is the side of a
         /// square. The cover is scaled to fit into this square, and is not cropped.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
         /// Heights of the smaller copies of photographs that `pelton prefetch` and an idle server
         /// (library.prefetch_idle_time) make in advance. The server's own web page requests the
-        /// default heights, so keep these if you use it.
+        /// default heights, so keep the defaults if you use that page.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
         /// Time after which the server counts as idle if it got no request for a file and ran no
         /// conversion or scan. It then makes smaller copies of photographs in the heights of
@@ -407,8 +413,8 @@ settings! {
         /// CPU time after which a request to a program (see programs) gets a low scheduling
         /// priority. Other work then runs first when the CPUs are busy. 0s means never.
         deprioritize_after: OptionalDuration = OptionalDuration(Duration::from_millis(100)), "time";
-        /// Maximum memory (address space) that a sandbox may use before its first job, for code and
-        /// tables. A sandbox that needs more does not start.
+        /// Maximum memory (address space) that a sandbox may use before its first job, mainly for
+        /// its program code and constant data. A sandbox that needs more does not start.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Maximum memory (address space) that one job, such as a conversion, may use in addition
         /// to the memory that cell.max_memory limits. A job that needs more fails. Must not exceed
@@ -564,12 +570,13 @@ settings! {
         /// request whose body has been arriving for more than 10 s is ended with the status 408. If
         /// there is no such request, the new one gets the status 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Maximum memory for responses that clients have not read yet: those of the API, programs,
-        /// pages and players' endpoints. While it is full, further responses are replaced by the
-        /// status 503.
+        /// Maximum memory, in total for all cores, for responses that clients have not read yet:
+        /// those of the API, of programs, of Pelton's web pages and of the endpoints for music
+        /// players. When it is full, further requests for such responses get the status 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Maximum number of requests that are answered at the same time: those from music players,
-        /// and those for the links with which users share music. Further requests wait.
+        /// Maximum number of requests from music players, and for links with which users share
+        /// music or photos, that are answered at the same time. Further ones wait. A track that is
+        /// being streamed does not count.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
         /// Maximum length of a line that states the size of a chunk in a chunked request body. A
         /// longer line gets the status 400.
@@ -618,10 +625,10 @@ settings! {
         /// reading a response. Request bodies do not count. Beyond this number, the server closes
         /// the connection.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
-        /// Protection against clients that start and cancel many requests. On one HTTP/2
-        /// connection, the requests that the client cancels or breaks off with an error may
-        /// outnumber the completed requests by this number. Beyond this number, the server closes
-        /// the connection.
+        /// Limit against clients that start and cancel many requests (rapid reset). The server
+        /// counts, on each HTTP/2 connection, the requests that the client cancelled or that ended
+        /// because of the client's error, minus the completed requests, but never below 0. If this
+        /// number exceeds the limit, the server closes the connection.
         h2_resets_max: u32 = 256, "streams";
         /// Maximum time from the first byte of a request to the end of its header fields. A slower
         /// request gets the status 408.
@@ -706,8 +713,9 @@ settings! {
         empty_referrer: bool = true, "true or false";
         /// Serve pictures below /-/iiif/ by the IIIF Image API 3.0, for viewers such as Mirador and
         /// OpenSeadragon. Web pages of all origins may read these responses. If a proxy publishes
-        /// this server below a path, or changes the Host field, set the public URL of the server
-        /// instead of on, such as https://example.org/photos. docs/iiif.md explains the URLs.
+        /// this server below a path, or changes the Host field, set this to the public URL of the
+        /// server, such as https://example.org/photos, instead of `on`. docs/iiif.md explains the
+        /// URLs.
         iiif: IiifService = IiifService::Off, "on, off or URL";
     }
 
@@ -716,8 +724,8 @@ settings! {
     struct ImgproxyUrls as imgproxy {
         /// URL paths that begin with this prefix, such as /imgproxy, are read in the URL format of
         /// imgproxy, another image server. With off, no path is read in this format. With /, all
-        /// paths are, except those of the web page at /-/ and of music players; the web page then
-        /// shows no pictures.
+        /// paths are read in this format, except those of the web page at /-/ and of music players;
+        /// the web page then shows no pictures.
         prefix: UrlPrefix = UrlPrefix(None), "path or off";
         /// Keys with which imgproxy URLs are signed, in hexadecimal digits. A URL that is signed
         /// with any of the keys and its salt is valid; others get the status 403. If empty, no

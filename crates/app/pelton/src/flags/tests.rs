@@ -502,11 +502,13 @@ fn help_of_serve_shows_ten_settings() {
                   --formats <FORMATS>
                       Formats to which pictures are converted for clients that accept them: avif, webp or both,
                       in any order. Other clients get the original file if browsers can show its format and the
-                      request changes nothing, and otherwise a JPEG or PNG [default: avif,webp]
+                      request asks for no change of the picture, otherwise a JPEG or PNG [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Parts of the server for which browsers must log in: off (none), music (music, covers, the
-                      API at /-/api, metrics and status) or all (everything except health checks and the login
-                      page). Music players must always log in [default: off]
+                      Parts of the server for which browsers must log in. off: none. music: music, covers,
+                      metrics (/-/metrics), status (/-/status) and the API (/-/api). all: everything except
+                      health checks and the login page. Music players must always log in. If off, metrics,
+                      status and the API need no login either, unless admin_listen or admin_token_file is set
+                      [default: off]
                   --log-level <LEVEL>
                       Least severe messages to log: error, warn, info, debug or trace. More severe messages are
                       always logged, too [default: info]
@@ -520,13 +522,14 @@ fn help_of_serve_shows_ten_settings() {
                       Maximum disk space for converted pictures and tracks. When it is full, the least recently
                       used files are deleted [default: 4GiB]
 
-            Each setting can also be a key of the configuration file or a variable. For example,
-            --log-level is also log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
+            Each setting can also be set in the configuration file or by an environment variable. For
+            example, --tls-cert is the key cert in the table [tls] (written tls.cert in these texts) and the
+            variable PELTON_TLS_CERT. `pelton help settings` explains all settings.
 
             Examples:
               pelton serve ~/Pictures
               pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-              pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (redis-cli -p 6380 then shows the index)
+              pelton serve ~/Pictures --store-listen 127.0.0.1:6380   (redis-cli -p 6380 --scan lists the index)
         "#]],
     );
 }
@@ -544,7 +547,7 @@ fn help_lists_commands() {
               serve       Serve a folder over HTTP
               convert     Convert pictures as the server would
               prefetch    Convert the pictures of a folder before clients request them
-              purge       Delete converted pictures from the cache of a running server
+              purge       Delete converted pictures and tracks from the cache of a running server
               scan        Index the music and pictures of a folder, and report the result
               user        Manage the users who log in with music players or on the web page
               quarantine  List or release files that are not converted, because their conversion crashed
@@ -552,7 +555,7 @@ fn help_lists_commands() {
               run         Run a program in a cell, which is a sandbox for one job
               sign        Sign the URL of a picture, or check a signed URL
               check       Print the value of every setting, and report problems
-              cell        Show how this machine isolates the sandboxes (cells) of conversions
+              cell        Test the sandboxes (cells) of conversions, or run a failed job again
               doctor      Report the settings of this machine that slow a server down or limit it
               tune        Make the changes to the kernel and the network cards that `pelton doctor` recommends,
                           and undo them
@@ -597,11 +600,13 @@ fn short_help_shows_common_settings_only() {
                   --formats <FORMATS>
                       Formats to which pictures are converted for clients that accept them: avif, webp or both,
                       in any order. Other clients get the original file if browsers can show its format and the
-                      request changes nothing, and otherwise a JPEG or PNG [default: avif,webp]
+                      request asks for no change of the picture, otherwise a JPEG or PNG [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Parts of the server for which browsers must log in: off (none), music (music, covers, the
-                      API at /-/api, metrics and status) or all (everything except health checks and the login
-                      page). Music players must always log in [default: off]
+                      Parts of the server for which browsers must log in. off: none. music: music, covers,
+                      metrics (/-/metrics), status (/-/status) and the API (/-/api). all: everything except
+                      health checks and the login page. Music players must always log in. If off, metrics,
+                      status and the API need no login either, unless admin_listen or admin_token_file is set
+                      [default: off]
                   --log-level <LEVEL>
                       Least severe messages to log: error, warn, info, debug or trace. More severe messages are
                       always logged, too [default: info]
@@ -615,8 +620,9 @@ fn short_help_shows_common_settings_only() {
                       Maximum disk space for converted pictures and tracks. When it is full, the least recently
                       used files are deleted [default: 4GiB]
 
-            Each setting can also be a key of the configuration file or a variable. For example,
-            --log-level is also log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
+            Each setting can also be set in the configuration file or by an environment variable. For
+            example, --tls-cert is the key cert in the table [tls] (written tls.cert in these texts) and the
+            variable PELTON_TLS_CERT. `pelton help settings` explains all settings.
 
             Examples:
               pelton check
@@ -642,12 +648,12 @@ fn help_teaches() {
         Sends every picture below ROOT in the smallest format that the client accepts: AVIF, WebP or the
         original file. Parameters in the URL, such as ?w=320, select another size. Converted pictures are
         kept in the data directory (--data). Music is served to browsers, and to players that use the
-        Subsonic API.
+        Subsonic API. Browsers get a web page with a gallery and a music player at /-/.
 
         Examples:
           pelton serve ~/Pictures
           pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-          pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (redis-cli -p 6380 then shows the index)
+          pelton serve ~/Pictures --store-listen 127.0.0.1:6380   (redis-cli -p 6380 --scan lists the index)
     "#]]);
     check_help::<Convert>(expect![[r#"
         Convert pictures as the server would.
@@ -714,7 +720,7 @@ fn help_teaches() {
           sudo pelton profile --pid $(pgrep -o pelton) -o profile.pb.gz
     "#]]);
     check_help::<Cell>(expect![[r#"
-        Show how this machine isolates the sandboxes (cells) of conversions.
+        Test the sandboxes (cells) of conversions, or run a failed job again.
 
         With --probe, starts a sandbox and tests from the inside that it cannot access files, the network or
         other processes, and cannot exceed its limits on memory and time.

@@ -28,8 +28,9 @@ const HELP: &str =
 
 /// Text below the settings in the help of a command.
 const MORE_SETTINGS: &str = "\
-Each setting can also be a key of the configuration file or a variable. For example,
---log-level is also log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.";
+Each setting can also be set in the configuration file or by an environment variable. For
+example, --tls-cert is the key cert in the table [tls] (written tls.cert in these texts) and the
+variable PELTON_TLS_CERT. `pelton help settings` explains all settings.";
 
 /// Media server: sends photos in the smallest format that each client accepts, and streams music.
 ///
@@ -74,12 +75,12 @@ pub(crate) enum Command {
 /// Sends every picture below ROOT in the smallest format that the client accepts: AVIF, WebP or the
 /// original file. Parameters in the URL, such as ?w=320, select another size. Converted pictures
 /// are kept in the data directory (--data). Music is served to browsers, and to players that use
-/// the Subsonic API.
+/// the Subsonic API. Browsers get a web page with a gallery and a music player at /-/.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
   pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-  pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (redis-cli -p 6380 then shows the index)")]
+  pelton serve ~/Pictures --store-listen 127.0.0.1:6380   (redis-cli -p 6380 --scan lists the index)")]
 pub(crate) struct Serve {
     /// Folder to serve; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
@@ -160,7 +161,7 @@ pub(crate) struct Prefetch {
     pub(crate) settings: SettingsOf<Prefetching>,
 }
 
-/// Delete converted pictures from the cache of a running server.
+/// Delete converted pictures and tracks from the cache of a running server.
 ///
 /// Deletes converted pictures and tracks from disk and from memory. PATH selects one file or a
 /// folder, --tag the files with a tag, and --all all files. The originals stay, and the next
@@ -247,9 +248,10 @@ pub(crate) struct User {
 pub(crate) enum UserCommand {
     /// Add a user, whose password is read from standard input. The first user becomes an admin.
     ///
-    /// With the first user, the value of --require-login is stored in the data directory; without
-    /// this flag, the command asks for it at the terminal. A server whose own configuration does
-    /// not set require_login uses the stored value from its next start.
+    /// When you add the first user, the value of --require-login is saved in the data directory. If
+    /// you do not give this flag, and require_login is not set elsewhere, the command asks for the
+    /// value at the terminal. From its next start, the server uses the saved value, unless its own
+    /// configuration sets require_login.
     #[command(after_help = "Examples:
   pelton user add ann                      (asks for the password)
   pelton user add ann < password.txt")]
@@ -310,7 +312,8 @@ pub(crate) struct AddUser {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// Make the user an admin, who may manage users, radio stations and scans
+    /// Make the user an admin, who may manage users and radio stations, start scans of the library,
+    /// purge the cache, release files from quarantine and profile the server
     #[arg(long)]
     pub(crate) admin: bool,
     #[command(flatten)]
@@ -363,7 +366,8 @@ pub(crate) struct Labelled {
 /// List or release files that are not converted, because their conversion crashed repeatedly.
 ///
 /// A file that has crashed three conversions is put in quarantine: the server then sends it
-/// unconverted. When its quarantine is lifted, a running server converts it again within a minute.
+/// unconverted. When its quarantine is lifted, a running server may continue to do so for up to a
+/// minute. After that, the next request for the file converts it again.
 #[derive(Args)]
 pub(crate) struct Quarantine {
     #[command(subcommand)]
@@ -491,7 +495,7 @@ pub(crate) struct Check {
     pub(crate) settings: SettingsOf<Everything>,
 }
 
-/// Show how this machine isolates the sandboxes (cells) of conversions.
+/// Test the sandboxes (cells) of conversions, or run a failed job again.
 ///
 /// With --probe, starts a sandbox and tests from the inside that it cannot access files, the
 /// network or other processes, and cannot exceed its limits on memory and time.

@@ -46,171 +46,171 @@ fn every_key_and_limit_is_listed() {
     let output = output.expect("the program starts");
     let stdout = String::from_utf8(output.stdout).expect("the table is text");
     expect![[r#"
-        key                             value                                          unit               from
-        root                            .                                              directory          default
-        listen                          127.0.0.1:3333                                 address            default
-        data                            ./pelton-data                                  directory          default
-        quality                         70                                             1-100              default
-        formats                         avif,webp                                      formats            default
-        allowed_types                   m4v,mov,mp4,webm                               extensions         default
-        only_types                      *                                              extensions         default
-        active_types                    -                                              extensions         default
-        headers                         -                                              fields             default
-        tags                            -                                              tag=path           default
-        cors_origins                    -                                              origins            default
-        resource_policy                 off                                            policy or off      default
-        queries                         pelton                                         mode               default
-        strict_query                    false                                          true or false      default
-        img_map                         -                                              prefix=directory   default
-        programs                        -                                              tables             default
-        improve                         true                                           true or false      default
-        max_age                         1d                                             time               default
-        max_age_quick                   10s                                            time               default
-        cores                           auto                                           cores              default
-        steering                        auto                                           mode               default
-        proxies                         127.0.0.0/8,::1                                addresses          default
-        require_login                   off                                            off, music or all  default
-        hosts                           -                                              names              default
-        origins                         -                                              origins            default
-        admin_listen                    off                                            address or off     default
-        admin_token_file                off                                            file or off        default
-        access_log                      off                                            file or off        default
-        page_dir                        off                                            directory or off   default
-        log_level                       info                                           level              default
-        tls.cert                        -                                              files              default
-        tls.key                         -                                              files              default
-        tls.listen                      127.0.0.1:3443                                 address            default
-        tls.redirect                    false                                          true or port       default
-        tls.check_time                  1min                                           time               default
-        library.watch                   auto                                           auto, poll or off  default
-        library.settle_time             3s                                             time               default
-        library.poll_interval           1min                                           time               default
-        library.rescan_time             1d                                             time               default
-        library.split_artists           " feat. "," ft. "," featuring ","; "," / "     texts              default
-        library.split_genres            ";"," / "                                      texts              default
-        library.split_exceptions        "AC / DC","Kairon; IRSE!","LOONA / yyxy"       texts              default
-        library.cover_track             embedded,disc                                  sources            default
-        library.cover_disc              disc*.*,cd*.*,album                            sources            default
-        library.cover_album             cover.*,folder.*,front.*,album.*,embedded,any  sources            default
-        library.cover_artist            artist.*,album                                 sources            default
-        library.cover_sizes             300,600                                        pixels             default
-        library.picture_sizes           240,480                                        pixels             default
-        library.prefetch_idle_time      1min                                           time               default
-        library.covers_bytes_max        1GiB                                           bytes              default
-        transcoding.concurrency         auto                                           tracks             default
-        transcoding.waiting_max         256                                            tracks             default
-        transcoding.max_queue_time      1min                                           time               default
-        transcoding.longest             1h                                             time               default
-        transcoding.max_memory          256MiB                                         bytes              default
-        store.listen                    off                                            address or off     default
-        store.url                       off                                            URL or off         default
-        store.max_memory                64MiB                                          bytes              default
-        store.timeout                   1s                                             time               default
-        cell.backend                    process                                        backend            default
-        cell.ephemeral                  true                                           true or false      default
-        cell.concurrency                auto                                           jobs               default
-        cell.spare                      2                                              sandboxes          default
-        cell.max_queue_time             1s                                             time               default
-        cell.max_boot_time              16s                                            time               default
-        cell.max_request_time           2min                                           time               default
-        cell.deprioritize_after         100ms                                          time               default
-        cell.max_memory                 256MiB                                         bytes              default
-        cell.max_work_memory            1GiB                                           bytes              default
-        cell.max_output                 256MiB                                         bytes              default
-        cell.jobs_per_zygote            4096                                           jobs               default
-        cell.max_restart_pause          5s                                             time               default
-        cell.min_isolation              filter                                         level              default
-        cell.crash_dir                  off                                            directory or off   default
-        cell.crash_jobs_max             32                                             jobs               default
-        cell.crash_bytes_max            256MiB                                         bytes              default
-        cell.hugepages                  true                                           true or false      default
-        cell.request_hugepages          true                                           true or false      default
-        limits.variants_bytes_max       4GiB                                           bytes              default
-        limits.hot_bytes_max            256MiB                                         bytes              default
-        limits.convert_bytes_max        1GiB                                           bytes              default
-        limits.queue_max                256                                            jobs               default
-        limits.queue_time_max           10s                                            time               default
-        limits.waiters_max              1024                                           requests           default
-        limits.improving_max            4096                                           jobs               default
-        limits.comparisons_max          2                                              jobs               default
-        limits.program_queue_max        256                                            requests           default
-        limits.program_check_time       2s                                             time               default
-        limits.facts_max                65536                                          files              default
-        limits.placeholders_max         65536                                          files              default
-        limits.memory_body_bytes_max    64KiB                                          bytes              default
-        limits.hot_responses_max        4096                                           responses          default
-        limits.coded_bytes_max          4MiB                                           bytes              default
-        limits.gallery_entries_max      1000                                           entries            default
-        limits.revalidate_after         1s                                             time               default
-        limits.original_bytes_max       256MiB                                         bytes              default
-        limits.source_pixels_max        120000000                                      pixels             default
-        limits.target_pixels_max        120000000                                      pixels             default
-        limits.animation_frames_max     2000                                           frames             default
-        limits.animation_pixels_max     200000000                                      pixels             default
-        limits.profile_bytes_max        4MiB                                           bytes              default
-        limits.connections_max          16384                                          connections        default
-        limits.address_connections_max  512                                            connections        default
-        limits.connection_requests_max  10000                                          requests           default
-        limits.queued_bytes_max         24KiB                                          bytes              default
-        limits.backlog                  4096                                           connections        default
-        limits.blocking_threads_max     64                                             threads            default
-        limits.head_bytes_max           16KiB                                          bytes              default
-        limits.fields_max               100                                            fields             default
-        limits.target_bytes_max         8KiB                                           bytes              default
-        limits.body_bytes_max           64KiB                                          bytes              default
-        limits.request_body_bytes       1MiB                                           bytes              default
-        limits.request_bodies_bytes     64MiB                                          bytes              default
-        limits.mount_responses_bytes    256MiB                                         bytes              default
-        limits.player_responses_max     8                                              responses          default
-        limits.chunk_line_bytes_max     256                                            bytes              default
-        limits.trailer_bytes_max        4096                                           bytes              default
-        limits.access_log_bytes         1MiB                                           bytes              default
-        limits.access_field_bytes_max   512                                            bytes              default
-        limits.unsent_bytes_max         128KiB                                         bytes              default
-        limits.sendfile_slice_bytes     1MiB                                           bytes              default
-        limits.first_byte_timeout       10s                                            time               default
-        limits.handshake_timeout        10s                                            time               default
-        limits.handshakes_max           512                                            handshakes         default
-        limits.tls_sessions_max         4096                                           sessions           default
-        limits.tls_buffer_bytes_max     32KiB                                          bytes              default
-        limits.h2_streams_max           100                                            streams            default
-        limits.h2_buffer_bytes_max      16KiB                                          bytes              default
-        limits.h2_running_max           32                                             requests           default
-        limits.h2_idle_bytes_max        256KiB                                         bytes              default
-        limits.h2_resets_max            256                                            streams            default
-        limits.head_timeout             10s                                            time               default
-        limits.body_timeout             10s                                            time               default
-        limits.body_rate_min            512                                            bytes/s            default
-        limits.idle_timeout             75s                                            time               default
-        limits.write_timeout            1min                                           time               default
-        limits.write_rate_min           512                                            bytes/s            default
-        limits.linger_timeout           2s                                             time               default
-        limits.linger_time_max          30s                                            time               default
-        limits.linger_bytes_max         1GiB                                           bytes              default
-        limits.drain_timeout            30s                                            time               default
-        limits.upgrade_timeout          1min                                           time               default
-        limits.address_conversions_max  0                                              conversions/min    default
-        images.signature_keys           -                                              keys               default
-        images.signature_key_file       off                                            file or off        default
-        images.require_signature        false                                          true or false      default
-        images.presets                  -                                              name=query         default
-        images.presets_only             false                                          true or false      default
-        images.allowed_widths           -                                              pixels             default
-        images.allowed_heights          -                                              pixels             default
-        images.allowed_formats          -                                              formats            default
-        images.allowed_qualities        -                                              1-100              default
-        images.allowed_operations       -                                              parameters         default
-        images.allowed_referrers        -                                              names              default
-        images.empty_referrer           true                                           true or false      default
-        images.iiif                     off                                            on, off or URL     default
-        imgproxy.prefix                 off                                            path or off        default
-        imgproxy.keys                   -                                              keys               default
-        imgproxy.salts                  -                                              salts              default
-        imgproxy.signature_size         32                                             bytes              default
-        imgproxy.trusted_signatures     -                                              texts              default
-        imgproxy.presets                -                                              name=options       default
-        imgproxy.only_presets           false                                          true or false      default
-        imgproxy.base_url               off                                            URL or off         default
+        key                             value                                          unit                   from
+        root                            .                                              directory              default
+        listen                          127.0.0.1:3333                                 address                default
+        data                            ./pelton-data                                  directory              default
+        quality                         70                                             1-100                  default
+        formats                         avif,webp                                      formats                default
+        allowed_types                   m4v,mov,mp4,webm                               extensions             default
+        only_types                      *                                              extensions             default
+        active_types                    -                                              extensions             default
+        headers                         -                                              fields                 default
+        tags                            -                                              tag=path               default
+        cors_origins                    -                                              origins                default
+        resource_policy                 off                                            policy or off          default
+        queries                         pelton                                         mode                   default
+        strict_query                    false                                          true or false          default
+        img_map                         -                                              prefix=directory       default
+        programs                        -                                              tables                 default
+        improve                         true                                           true or false          default
+        max_age                         1d                                             time                   default
+        max_age_quick                   10s                                            time                   default
+        cores                           auto                                           cores                  default
+        steering                        auto                                           mode                   default
+        proxies                         127.0.0.0/8,::1                                addresses              default
+        require_login                   off                                            off, music or all      default
+        hosts                           -                                              names                  default
+        origins                         -                                              origins                default
+        admin_listen                    off                                            address or off         default
+        admin_token_file                off                                            file or off            default
+        access_log                      off                                            file or off            default
+        page_dir                        off                                            directory or off       default
+        log_level                       info                                           level                  default
+        tls.cert                        -                                              files                  default
+        tls.key                         -                                              files                  default
+        tls.listen                      127.0.0.1:3443                                 address                default
+        tls.redirect                    false                                          true or a port number  default
+        tls.check_time                  1min                                           time                   default
+        library.watch                   auto                                           auto, poll or off      default
+        library.settle_time             3s                                             time                   default
+        library.poll_interval           1min                                           time                   default
+        library.rescan_time             1d                                             time                   default
+        library.split_artists           " feat. "," ft. "," featuring ","; "," / "     texts                  default
+        library.split_genres            ";"," / "                                      texts                  default
+        library.split_exceptions        "AC / DC","Kairon; IRSE!","LOONA / yyxy"       texts                  default
+        library.cover_track             embedded,disc                                  sources                default
+        library.cover_disc              disc*.*,cd*.*,album                            sources                default
+        library.cover_album             cover.*,folder.*,front.*,album.*,embedded,any  sources                default
+        library.cover_artist            artist.*,album                                 sources                default
+        library.cover_sizes             300,600                                        pixels                 default
+        library.picture_sizes           240,480                                        pixels                 default
+        library.prefetch_idle_time      1min                                           time                   default
+        library.covers_bytes_max        1GiB                                           bytes                  default
+        transcoding.concurrency         auto                                           tracks                 default
+        transcoding.waiting_max         256                                            tracks                 default
+        transcoding.max_queue_time      1min                                           time                   default
+        transcoding.longest             1h                                             time                   default
+        transcoding.max_memory          256MiB                                         bytes                  default
+        store.listen                    off                                            address or off         default
+        store.url                       off                                            URL or off             default
+        store.max_memory                64MiB                                          bytes                  default
+        store.timeout                   1s                                             time                   default
+        cell.backend                    process                                        backend                default
+        cell.ephemeral                  true                                           true or false          default
+        cell.concurrency                auto                                           jobs                   default
+        cell.spare                      2                                              sandboxes              default
+        cell.max_queue_time             1s                                             time                   default
+        cell.max_boot_time              16s                                            time                   default
+        cell.max_request_time           2min                                           time                   default
+        cell.deprioritize_after         100ms                                          time                   default
+        cell.max_memory                 256MiB                                         bytes                  default
+        cell.max_work_memory            1GiB                                           bytes                  default
+        cell.max_output                 256MiB                                         bytes                  default
+        cell.jobs_per_zygote            4096                                           jobs                   default
+        cell.max_restart_pause          5s                                             time                   default
+        cell.min_isolation              filter                                         level                  default
+        cell.crash_dir                  off                                            directory or off       default
+        cell.crash_jobs_max             32                                             jobs                   default
+        cell.crash_bytes_max            256MiB                                         bytes                  default
+        cell.hugepages                  true                                           true or false          default
+        cell.request_hugepages          true                                           true or false          default
+        limits.variants_bytes_max       4GiB                                           bytes                  default
+        limits.hot_bytes_max            256MiB                                         bytes                  default
+        limits.convert_bytes_max        1GiB                                           bytes                  default
+        limits.queue_max                256                                            jobs                   default
+        limits.queue_time_max           10s                                            time                   default
+        limits.waiters_max              1024                                           requests               default
+        limits.improving_max            4096                                           jobs                   default
+        limits.comparisons_max          2                                              jobs                   default
+        limits.program_queue_max        256                                            requests               default
+        limits.program_check_time       2s                                             time                   default
+        limits.facts_max                65536                                          files                  default
+        limits.placeholders_max         65536                                          files                  default
+        limits.memory_body_bytes_max    64KiB                                          bytes                  default
+        limits.hot_responses_max        4096                                           responses              default
+        limits.coded_bytes_max          4MiB                                           bytes                  default
+        limits.gallery_entries_max      1000                                           entries                default
+        limits.revalidate_after         1s                                             time                   default
+        limits.original_bytes_max       256MiB                                         bytes                  default
+        limits.source_pixels_max        120000000                                      pixels                 default
+        limits.target_pixels_max        120000000                                      pixels                 default
+        limits.animation_frames_max     2000                                           frames                 default
+        limits.animation_pixels_max     200000000                                      pixels                 default
+        limits.profile_bytes_max        4MiB                                           bytes                  default
+        limits.connections_max          16384                                          connections            default
+        limits.address_connections_max  512                                            connections            default
+        limits.connection_requests_max  10000                                          requests               default
+        limits.queued_bytes_max         24KiB                                          bytes                  default
+        limits.backlog                  4096                                           connections            default
+        limits.blocking_threads_max     64                                             threads                default
+        limits.head_bytes_max           16KiB                                          bytes                  default
+        limits.fields_max               100                                            fields                 default
+        limits.target_bytes_max         8KiB                                           bytes                  default
+        limits.body_bytes_max           64KiB                                          bytes                  default
+        limits.request_body_bytes       1MiB                                           bytes                  default
+        limits.request_bodies_bytes     64MiB                                          bytes                  default
+        limits.mount_responses_bytes    256MiB                                         bytes                  default
+        limits.player_responses_max     8                                              responses              default
+        limits.chunk_line_bytes_max     256                                            bytes                  default
+        limits.trailer_bytes_max        4096                                           bytes                  default
+        limits.access_log_bytes         1MiB                                           bytes                  default
+        limits.access_field_bytes_max   512                                            bytes                  default
+        limits.unsent_bytes_max         128KiB                                         bytes                  default
+        limits.sendfile_slice_bytes     1MiB                                           bytes                  default
+        limits.first_byte_timeout       10s                                            time                   default
+        limits.handshake_timeout        10s                                            time                   default
+        limits.handshakes_max           512                                            handshakes             default
+        limits.tls_sessions_max         4096                                           sessions               default
+        limits.tls_buffer_bytes_max     32KiB                                          bytes                  default
+        limits.h2_streams_max           100                                            streams                default
+        limits.h2_buffer_bytes_max      16KiB                                          bytes                  default
+        limits.h2_running_max           32                                             requests               default
+        limits.h2_idle_bytes_max        256KiB                                         bytes                  default
+        limits.h2_resets_max            256                                            streams                default
+        limits.head_timeout             10s                                            time                   default
+        limits.body_timeout             10s                                            time                   default
+        limits.body_rate_min            512                                            bytes/s                default
+        limits.idle_timeout             75s                                            time                   default
+        limits.write_timeout            1min                                           time                   default
+        limits.write_rate_min           512                                            bytes/s                default
+        limits.linger_timeout           2s                                             time                   default
+        limits.linger_time_max          30s                                            time                   default
+        limits.linger_bytes_max         1GiB                                           bytes                  default
+        limits.drain_timeout            30s                                            time                   default
+        limits.upgrade_timeout          1min                                           time                   default
+        limits.address_conversions_max  0                                              conversions/min        default
+        images.signature_keys           -                                              keys                   default
+        images.signature_key_file       off                                            file or off            default
+        images.require_signature        false                                          true or false          default
+        images.presets                  -                                              name=query             default
+        images.presets_only             false                                          true or false          default
+        images.allowed_widths           -                                              pixels                 default
+        images.allowed_heights          -                                              pixels                 default
+        images.allowed_formats          -                                              formats                default
+        images.allowed_qualities        -                                              1-100                  default
+        images.allowed_operations       -                                              parameters             default
+        images.allowed_referrers        -                                              names                  default
+        images.empty_referrer           true                                           true or false          default
+        images.iiif                     off                                            on, off or URL         default
+        imgproxy.prefix                 off                                            path or off            default
+        imgproxy.keys                   -                                              keys                   default
+        imgproxy.salts                  -                                              salts                  default
+        imgproxy.signature_size         32                                             bytes                  default
+        imgproxy.trusted_signatures     -                                              texts                  default
+        imgproxy.presets                -                                              name=options           default
+        imgproxy.only_presets           false                                          true or false          default
+        imgproxy.base_url               off                                            URL or off             default
     "#]]
     .assert_eq(&stdout);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
