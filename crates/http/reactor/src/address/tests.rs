@@ -37,8 +37,8 @@ fn networks_contain_addresses_with_their_prefix() {
 #[test]
 fn invalid_networks_are_refused() {
     let rows = [
-        ("", "not an address"),
-        ("localhost", "not an address"),
+        ("", "the text is not an IP address"),
+        ("localhost", "the text is not an IP address"),
         ("1.2.3.4/33", "the prefix is longer than the address"),
         ("::/129", "the prefix is longer than the address"),
         (
