@@ -16,7 +16,8 @@ export function LoginDialog() {
   );
 }
 
-function FirstUser() {
+/** Command that adds the first user. */
+export function FirstUser() {
   return (
     <>
       <p>{t("login.noUsers")}</p>

@@ -10,6 +10,7 @@ import { chosenLanguage, scheme } from "../settings.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ShareList } from "../share/share-list.tsx";
+import { FirstUser } from "./login.tsx";
 import { Sessions } from "./sessions.tsx";
 
 /** View of the settings of this browser, and of the user's account. */
@@ -84,10 +85,11 @@ function chooseLanguage(tag: string): void {
 
 function Account() {
   const { name, isAdmin, hasUsers } = session.value;
+  if (!hasUsers) return <FirstUser />;
   if (name === null) {
     return (
       <>
-        <p class="dim">{t(hasUsers ? "settings.guest" : "login.noUsers")}</p>
+        <p class="dim">{t("settings.guest")}</p>
         <Button primary onClick={() => (needsLogin.value = true)}>
           {t("login.title")}
         </Button>

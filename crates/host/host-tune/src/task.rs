@@ -73,7 +73,7 @@ pub fn run(order: &Order, task: &Task) -> Result<u8, Vec<Error>> {
             print(|out| {
                 writeln!(
                     out,
-                    "confirmed: {count} changes stay until pelton tune revert or a restart"
+                    "confirmed: {count} changes stay until pelton tune revert or a restart of the machine"
                 )
             })
         }

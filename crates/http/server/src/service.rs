@@ -141,10 +141,10 @@ impl Service {
         };
         let flights = Flights::start(converter, settings.flight);
         let flights = Arc::new(flights.map_err(refused(
-            "cannot start the threads that convert pictures, for the data directory",
+            "cannot start the threads that convert pictures; their data directory is",
         ))?);
         let transcoder = Transcoder::start(&flights, settings.transcode).map_err(refused(
-            "cannot start the threads that transcode tracks, for the data directory",
+            "cannot start the threads that transcode tracks; their data directory is",
         ))?;
         let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));

@@ -165,8 +165,8 @@ fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
         "Redis 7.4.1 passes {REDIS_PASSES} tests in external mode; Pelton passes {passed} of these \
-         tests, {:.1} %\nWithout the {} passed tests of units that start servers themselves, Pelton \
-         passes {external}, {:.1} %\n{} units were not run: {}",
+         tests, {:.1} %\n{} of the passed tests start servers of their own, and may not test Pelton; \
+         without them, Pelton passes {external}, {:.1} %\n{} units were not run: {}",
         percent(passed),
         passed - external,
         percent(external),

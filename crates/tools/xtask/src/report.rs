@@ -166,10 +166,10 @@ fn library(records: &Records) -> Section {
         groups: vec![
             Group {
                 title: "CPU time of a first scan",
-                method: "16,000 generated tracks, in the page cache. Pelton's time includes its index. “lofty” \
-                    is the Rust library of this name with its defaults; “Musium's pattern” is Pelton's \
-                    reader with the threads and reads of Musium. Neither lofty nor this reader \
-                    builds an index. The interval of a ratio follows from the lowest and highest \
+                method: "16,000 generated tracks, in the page cache. Pelton's time includes building \
+                    its index. “lofty” is the Rust library of this name with its defaults; “Musium's \
+                    pattern” is Pelton's reader of tags with as many threads and the same order of \
+                    read operations as the music server Musium. Neither of the two builds an index. The interval of a ratio follows from the lowest and highest \
                     value of each reader over all rounds.",
                 lines: Vec::new(),
                 plots: servers::reads(records),

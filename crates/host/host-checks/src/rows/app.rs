@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.throttled",
         title: "throttling of the server by the CPU quota of its control group",
         class: Class::Process,
-        gain: "no published figure for throttling is known; each throttled period adds up to 100 ms to the slowest responses",
+        gain: "no published measurement of the effect of throttling is known; each throttled period adds up to 100 ms to the slowest responses",
         sizes: "responses of all sizes; the slowest responses gain most",
         risk: "other services of the host get less processor time",
         change: "raise cpu.max of the control group, CPUQuota= of the service, or the container's --cpus",

@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.balance",
         title: "connections spread evenly over the cores",
         class: Class::Process,
-        gain: "no published figure for the balance of connections is known; on a server with four cores, a core that has half of all connections halves the throughput",
+        gain: "no published measurement of the effect of the balance of connections is known; on a server with four cores, a core that has half of all connections halves the throughput",
         sizes: "responses of all sizes",
         risk: "fewer connections are served on the processor that receives their packets",
         change: "steering = \"auto\"; if clients are few, let the proxy open more connections",
@@ -135,7 +135,7 @@ fn cbpf(facts: &Facts) -> Judged {
             "kernel {kernel} needs no BPF program, because SO_INCOMING_CPU makes the same choice"
         )),
         Some(_) => tradeoff(format!(
-            "kernel {kernel} keeps connections on the processor that receives them only with the BPF program, but the program is not attached"
+            "on kernel {kernel}, a connection stays on the processor that receives its packets only if Pelton's BPF program is attached; it is not attached"
         )),
         None => {
             return Err(metrics(facts)

@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.rps_rfs",
         title: "received packets spread over the processors by software",
         class: Class::Tunable,
-        gain: "no published figure for receive packet steering (RPS) is known; only RPS can spread the packets of a single queue",
+        gain: "no published measurement of the effect of receive packet steering (RPS) is known; only RPS can spread the packets of a single queue",
         sizes: "responses of all sizes, if one processor is busy with packets while others are idle",
         risk: "each batch of packets costs an interrupt between processors (IPI), which lowers the throughput unless the processor that receives packets is busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.threaded",
         title: "kernel threads that process received packets",
         class: Class::Tunable,
-        gain: "no published figure for these kernel threads is known; with them, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
+        gain: "no published measurement of the effect of these kernel threads is known; with them, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "mem.numa",
         title: "NUMA node of the network card and of the server",
         class: Class::Process,
-        gain: "no published figure for NUMA nodes is known",
+        gain: "no published measurement of the effect of NUMA nodes is known",
         sizes: "large responses on machines with several NUMA nodes",
         risk: "the processors of the other NUMA nodes stay unused",
         change: "start the server with numactl --cpunodebind=NODE --membind=NODE, where NODE is the NUMA node of the network card",
@@ -128,7 +128,7 @@ fn channels(facts: &Facts, interface: &Interface) -> Judged {
     let judgement = match u64::from(channels.receive) < wanted {
         true => gain(state).with_change(format!("ethtool -L {} combined {wanted}", interface.name)),
         false if u64::from(channels.receive_max) < usable => not_applicable(format!(
-            "{state}, fewer than the {usable} processors: the setting of the row nic.rps_rfs spreads packets instead"
+            "{state}, fewer than the {usable} processors: the row nic.rps_rfs has a setting that spreads packets over the other processors"
         )),
         false => fine(state),
     };

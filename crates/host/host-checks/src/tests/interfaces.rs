@@ -176,7 +176,7 @@ fn one_queue() {
         "nic.rss",
         &facts,
         expect![
-            "notApplicable: eth0: 1 of 1 possible receive queues are in use, fewer than the 4 processors: the setting of the row nic.rps_rfs spreads packets instead (1 pieces of evidence)"
+            "notApplicable: eth0: 1 of 1 possible receive queues are in use, fewer than the 4 processors: the row nic.rps_rfs has a setting that spreads packets over the other processors (1 pieces of evidence)"
         ],
     );
     check(

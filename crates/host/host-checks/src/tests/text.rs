@@ -46,7 +46,7 @@ fn findings_come_first_and_in_full() {
           evidence  ListenOverflows: 7
           evidence  ListenDrops: 7
           evidence  : unknown: not read
-          gain      no published figure for overflows is known; an overflow delays a client by at least a second, or refuses its connection
+          gain      no published measurement of the effect of overflows is known; an overflow delays a client by at least a second, or refuses its connection
           for       responses of all sizes, if many new connections arrive at once
           risk      longer backlogs hold more memory during an attack
           change    see the row tcp.backlog for the limits; if the server has too few processors, see the rows app.threads and app.throttled (class S)
@@ -56,7 +56,7 @@ fn findings_come_first_and_in_full() {
           found     at most 128 connections may wait to be accepted; the server requests 4096
           evidence  somaxconn: 128
           evidence  tcp_max_syn_backlog: 4096
-          gain      no published figure for the length of backlogs is known
+          gain      no published measurement of the effect of the length of backlogs is known
           for       responses of all sizes, if many new connections arrive at once
           risk      longer backlogs hold more memory during an attack
           change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)

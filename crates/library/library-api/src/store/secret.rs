@@ -28,7 +28,7 @@ impl Secret {
             Ok(key) => Ok(Some(Secret::new(&key))),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(StoreError::new(
-                "cannot read the key of the users' passwords",
+                "cannot read the key that encrypts the users' passwords",
                 path,
             )(err)),
         }

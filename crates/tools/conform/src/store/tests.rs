@@ -34,8 +34,8 @@ fn what_is_left_out_is_named_and_counts() {
     assert_eq!(
         share(1_355, 1_264, &left_out),
         "Redis 7.4.1 passes 2181 tests in external mode; Pelton passes 1355 of these tests, 62.1 %\n\
-         Without the 91 passed tests of units that start servers themselves, Pelton passes 1264, \
-         58.0 %\n\
+         91 of the passed tests start servers of their own, and may not test Pelton; without them, \
+         Pelton passes 1264, 58.0 %\n\
          4 units were not run: integration/rdb unit/cluster/links unit/geo unit/scripting"
     );
 }
