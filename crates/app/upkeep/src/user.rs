@@ -215,8 +215,8 @@ fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
         report::line("  music  music with its pages, its covers and /-/api");
         report::line("  all    everything, pictures too");
         report::line(
-            "  off    only the API of music players: everyone who can reach the server can read \
-             the rest",
+            "  off    only the API of music players; everyone who can reach the server can read the \
+             rest without a login",
         );
         io::stderr()
             .write_all(b"require_login [music]: ")
