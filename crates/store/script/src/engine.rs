@@ -8,7 +8,8 @@ use corosensei::{Coroutine, CoroutineResult};
 use mlua::Lua;
 use resp::Reply;
 
-use crate::cache::{Cache, Flags, LoadError, Sha};
+use crate::cache::{Cache, LoadError, Sha};
+use crate::flags::Flags;
 use crate::interpreter::{self, Parts};
 use crate::limits::Limits;
 use crate::step::{Input, Job, Step, Suspender};

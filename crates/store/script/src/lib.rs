@@ -39,6 +39,7 @@ mod cache;
 mod convert;
 mod engine;
 mod fault;
+mod flags;
 mod interpreter;
 mod json_settings;
 mod libraries;
@@ -51,7 +52,8 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Flags, LoadError, Sha};
+pub use cache::{LoadError, Sha};
 pub use engine::Engine;
+pub use flags::Flags;
 pub use limits::Limits;
 pub use step::{Call, Job, Level, Step};

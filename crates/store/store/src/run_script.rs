@@ -30,10 +30,12 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
         job,
         flags,
     } = call;
-    let is_read_only = flags.no_writes || command.flags.has(Flags::READONLY);
+    let is_read_only = flags.has(script::Flags::NO_WRITES) || command.flags.has(Flags::READONLY);
     let is_out_of_memory = !state.keyspace.make_room(state.now_ms());
-    if is_out_of_memory && flags.has_shebang && !flags.allow_oom && !is_read_only {
-        let text = "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'";
+    let allows_oom = flags.has(script::Flags::ALLOW_OOM);
+    if flags.has(script::Flags::DECLARED)
+        && let Some(text) = declared_refusal(state, command, flags, is_out_of_memory)
+    {
         return state.clients[key].out.error(text);
     }
     let client = &state.clients[key];
@@ -42,7 +44,7 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
         command,
         session: Some(Session::for_script(&client.session)),
         is_read_only,
-        allows_oom: flags.allow_oom,
+        allows_oom,
         is_out_of_memory,
         has_written: false,
         is_busy: false,
@@ -74,6 +76,30 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
             state.tasks.script_busy.notify_one();
         }
     }
+}
+
+/// Returns the reason why a script that declares its flags may not start, if there is one.
+fn declared_refusal(
+    state: &State,
+    command: &Command,
+    flags: script::Flags,
+    is_out_of_memory: bool,
+) -> Option<String> {
+    if flags.has(script::Flags::NO_WRITES) {
+        return None;
+    }
+    if let Some(fault) = state.persist.refuses_writes(&state.config) {
+        return Some(fault);
+    }
+    if command.flags.has(Flags::READONLY) {
+        let text = "ERR Can not execute a script with write flag using *_ro command.";
+        return Some(text.to_owned());
+    }
+    let lacks_memory = is_out_of_memory && !flags.has(script::Flags::ALLOW_OOM);
+    lacks_memory.then(|| {
+        "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
+            .to_owned()
+    })
 }
 
 /// Runs the script for at most `time`. Returns its reply if it has ended.

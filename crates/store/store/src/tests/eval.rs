@@ -75,6 +75,8 @@ fn calls_of_scripts_are_checked() {
         a~ -ERR Write commands are not allowed from read-only scripts. script: 
         a> EVAL "#!lua flags=no-writes\nreturn redis.call('set', 'k', 'v')" 0
         a~ -ERR Write commands are not allowed from read-only scripts. script: 
+        a> EVAL_RO "#!lua\nreturn 1" 0
+        a< -ERR Can not execute a script with write flag using *_ro command.
         a> EVAL "#!lua flags=other\nreturn 1" 0
         a< -ERR Unexpected flag in script shebang: other
         a> EVAL_RO "return redis.call('exists', 'k')" 0
