@@ -1,6 +1,7 @@
 //! Tests of scripts without a store: the caller's part is played by the test.
 
 mod attacks;
+mod functions;
 mod libraries;
 
 use expect_test::{Expect, expect};
