@@ -8,6 +8,7 @@ use mlua::Function;
 use resp::Proto;
 
 use crate::fault::Fault;
+use crate::function::Function as LibraryFunction;
 use crate::json_settings::JsonSettings;
 use crate::limits::Limits;
 use crate::random::Random;
@@ -25,6 +26,10 @@ pub(crate) struct Shared {
     pub(crate) repl: Cell<i64>,
     pub(crate) random: RefCell<Random>,
     pub(crate) json: Cell<JsonSettings>,
+    /// Functions that the library has registered so far, if one is being loaded.
+    pub(crate) registering: RefCell<Option<Vec<LibraryFunction>>>,
+    /// Number of the next function that is registered.
+    pub(crate) next_function: Cell<i64>,
     /// True after SCRIPT KILL, until the script has ended.
     pub(crate) is_killed: Cell<bool>,
     /// Steps of native work since the last pause.
@@ -49,6 +54,8 @@ impl Shared {
             repl: Cell::new(REPL_ALL),
             random: RefCell::new(Random::default()),
             json: Cell::new(JsonSettings::default()),
+            registering: RefCell::new(None),
+            next_function: Cell::new(0),
             is_killed: Cell::new(false),
             native_steps: Cell::new(0),
             suspend: RefCell::new(None),

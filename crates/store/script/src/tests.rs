@@ -7,7 +7,7 @@ mod libraries;
 use expect_test::{Expect, expect};
 use resp::{Proto, Reply};
 
-use crate::{Engine, Job, Limits, Step};
+use crate::{Engine, Job, Limits, Step, Target};
 
 /// Runs a script whose calls all get their own arguments as the reply, and checks the script's
 /// reply.
@@ -28,7 +28,7 @@ fn run_in(engine: &mut Engine, source: &str, args: &[&str]) -> String {
     };
     let args = args.iter().map(|arg| arg.to_string().into()).collect();
     let job = Job {
-        sha,
+        target: Target::Script(sha),
         keys: Vec::new(),
         args,
     };

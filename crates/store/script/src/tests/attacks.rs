@@ -3,14 +3,14 @@
 use expect_test::expect;
 
 use super::{answer, check, run, show};
-use crate::{Engine, Job, Limits, Step};
+use crate::{Engine, Job, Limits, Step, Target};
 
 /// Runs a script, and ends it at its pause number `pauses`. Returns its reply.
 fn killed_after(source: &str, pauses: usize) -> String {
     let mut engine = Engine::new(Limits::default()).expect("memory for an interpreter");
     let sha = engine.load(source.as_bytes()).expect("the script is valid");
     let job = Job {
-        sha,
+        target: Target::Script(sha),
         keys: Vec::new(),
         args: Vec::new(),
     };

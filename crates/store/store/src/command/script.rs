@@ -1,7 +1,7 @@
 //! EVAL and the commands like it, and SCRIPT.
 
 use keyspace::Command;
-use script::{Job, Sha};
+use script::{Job, Sha, Target};
 
 use super::call::Call;
 use crate::scripts::{Kill, ScriptCall};
@@ -38,7 +38,7 @@ fn script_call(call: &mut Call<'_>, command: &'static Command) -> Result<ScriptC
     let flags = engine.find(&sha).ok_or(NO_SCRIPT)?;
     let (keys, args) = call.args[3..].split_at(keys_count);
     let job = Job {
-        sha,
+        target: Target::Script(sha),
         keys: keys.to_vec(),
         args: args.to_vec(),
     };
