@@ -71,7 +71,7 @@ pub(super) fn module(call: &mut Call<'_>) {
 pub(super) fn function(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => {
-            call.state.keyspace.clear_functions();
+            call.state.keyspace.set_functions(Vec::new());
             call.out().ok();
         }
         "list" => call.out().array(0),
