@@ -135,7 +135,8 @@ fn go_on(state: &mut State) -> Step {
     }
 }
 
-fn log(level: Level, text: &str) {
+/// Writes a line that a script logs.
+pub(crate) fn log(level: Level, text: &str) {
     match level {
         Level::Debug => tracing::trace!(target: "script", "{text}"),
         Level::Verbose => tracing::debug!(target: "script", "{text}"),
