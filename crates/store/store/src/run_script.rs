@@ -27,8 +27,10 @@ use crate::taken_reply::take_reply;
 pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
     let ScriptCall {
         command,
+        kind,
         job,
         flags,
+        words,
     } = call;
     let is_read_only = flags.has(script::Flags::NO_WRITES) || command.flags.has(Flags::READONLY);
     let is_out_of_memory = !state.keyspace.make_room(state.now_ms());
@@ -42,6 +44,8 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
     state.scripts.running = Some(Running {
         caller: key,
         command,
+        kind,
+        words,
         session: Some(Session::for_script(&client.session)),
         is_read_only,
         allows_oom,
@@ -59,7 +63,7 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
         0 => Duration::MAX,
         ms => Duration::from_millis(ms as u64),
     };
-    let step = state.scripts.engine_of_script().start(job);
+    let step = state.scripts.running_engine().start(job);
     match drive(state, step, threshold) {
         Some(reply) => {
             state.scripts.running = None;
@@ -69,7 +73,7 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
             let command = state.scripts.running_mut().command.name;
             tracing::warn!(
                 command,
-                "a script runs for longer than busy-reply-threshold; SCRIPT KILL can end it"
+                "a script runs for longer than busy-reply-threshold; SCRIPT KILL or FUNCTION KILL can end it"
             );
             state.scripts.running_mut().is_busy = true;
             state.park_without_keys(key);
@@ -110,7 +114,7 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
             Step::Done(reply) => return Some(reply),
             Step::Call(call) => {
                 let reply = run_command(state, &call);
-                state.scripts.engine_of_script().answer(reply)
+                state.scripts.running_engine().answer(reply)
             }
             Step::Pause if time <= started.elapsed() => return None,
             Step::Pause => go_on(state),
@@ -120,7 +124,7 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
             }
             Step::Clock => {
                 let seconds = thread_cpu_time().as_secs_f64();
-                state.scripts.engine_of_script().tell_time(seconds)
+                state.scripts.running_engine().tell_time(seconds)
             }
         };
     }
@@ -128,7 +132,7 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
 
 fn go_on(state: &mut State) -> Step {
     let is_killed = state.scripts.running_mut().is_killed;
-    let engine = state.scripts.engine_of_script();
+    let engine = state.scripts.running_engine();
     match is_killed {
         true => engine.kill(),
         false => engine.go_on(),

@@ -44,8 +44,9 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     };
     let client = &state.clients[key];
     let refusal = refusal(client, command).or_else(|| {
-        let is_refused = state.scripts.is_busy() && !runs_beside_script(command, args);
-        is_refused.then(|| BUSY.to_owned())
+        let running = state.scripts.running.as_ref().filter(|it| it.is_busy)?;
+        let is_refused = !runs_beside_script(command, args);
+        is_refused.then(|| running.kind.busy_reply().to_owned())
     });
     let refusal = refusal.or_else(|| {
         let reports = command.flags.has(Flags::WRITE) || rules(command).has(Rules::REPORTS_DISK);
@@ -61,10 +62,6 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
         _ => Verdict::Runs,
     }
 }
-
-/// Reply to most commands while a script runs for too long.
-const BUSY: &str =
-    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 
 /// Returns whether a command may run while a script of another client is running.
 fn runs_beside_script(command: &Command, args: &[Bytes]) -> bool {
