@@ -21,6 +21,7 @@ use crate::client::Peer;
 use crate::clock::Clock;
 use crate::config::{Config, LogLevel};
 use crate::connection::serve;
+use crate::functions::Functions;
 use crate::housekeeping::{defragment_on_request, run_housekeeping};
 use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Loss, Persist, jobs};
@@ -148,6 +149,10 @@ impl Server {
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
+        // The core loads the functions again: an interpreter belongs to its thread.
+        Functions::of_sources(limits.scripts, keyspace.functions()).map_err(|fault| {
+            Error::data(format!("{}: a library of functions: {fault}", config.dir))
+        })?;
         // The core takes these values when it starts, and builds its state from them.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
         // Triggered after the last snapshot is written. Only then does the reactor stop.

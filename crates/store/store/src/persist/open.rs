@@ -43,13 +43,6 @@ pub(crate) fn open(
     snapshot::remove_unfinished(&paths.journals, &paths.stem);
     let loaded = load::load(config, keyspace, now_ms)?;
     keyspace.effects.flushed_all = false;
-    let libraries = keyspace.functions().len();
-    if 0 < libraries {
-        tracing::warn!(
-            libraries,
-            "the snapshot contains functions, which cannot be called here: they are kept, and written to the next snapshot"
-        );
-    }
     if !config.appendonly {
         return Ok(None);
     }
