@@ -91,6 +91,10 @@ impl Cache {
         Some(script.flags)
     }
 
+    pub(crate) fn flags(&self, sha: &Sha) -> Option<Flags> {
+        self.scripts.get(sha).map(|script| script.flags)
+    }
+
     pub(crate) fn contains(&self, sha: &Sha) -> bool {
         self.scripts.contains_key(sha)
     }

@@ -117,10 +117,23 @@ impl Engine {
         self.cache.touch(sha)
     }
 
+    /// Returns the flags of a cached script.
+    #[must_use]
+    pub fn flags(&self, sha: &Sha) -> Option<Flags> {
+        self.cache.flags(sha)
+    }
+
     /// Returns whether a script is cached.
     #[must_use]
     pub fn contains(&self, sha: &Sha) -> bool {
         self.cache.contains(sha)
+    }
+
+    /// Returns whether the last script ended with an error that is in the caller's statistics
+    /// already: the error reply of a command that it called.
+    #[must_use]
+    pub fn error_is_counted(&self) -> bool {
+        self.parts.error_is_counted()
     }
 
     /// Returns the number of cached scripts.

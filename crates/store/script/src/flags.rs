@@ -53,6 +53,13 @@ impl Flags {
         set.map(|(name, _)| name)
     }
 
+    /// Returns the flags that the source of a script declares, or `None` if its first line is not
+    /// valid.
+    #[must_use]
+    pub fn of_source(source: &[u8]) -> Option<Flags> {
+        Flags::parse(source).ok().map(|(flags, _)| flags)
+    }
+
     /// Parses the first line of a script, and returns the flags and the length of that line. A
     /// script without a line `#!` has no flags.
     pub(crate) fn parse(source: &[u8]) -> Result<(Flags, usize), String> {
@@ -61,10 +68,10 @@ impl Flags {
         }
         let end = source.iter().position(|byte| *byte == b'\n');
         let end = end.ok_or("ERR Invalid script shebang")?;
-        let line = String::from_utf8_lossy(&source[2..end]);
+        let line = String::from_utf8_lossy(&source[..end]);
         let mut words = line.split_ascii_whitespace();
         let engine = words.next().unwrap_or_default();
-        if engine != "lua" {
+        if engine != "#!lua" {
             return Err(format!("ERR Unexpected engine in script shebang: {engine}"));
         }
         let mut flags = Flags::DECLARED;

@@ -12,7 +12,7 @@ use resp::Reply;
 
 use crate::cache::Sha;
 use crate::convert::{self, Converter};
-use crate::fault::{Fault, PRELUDE_NAME, caught};
+use crate::fault::{Fault, IS_COUNTED, PRELUDE_NAME, caught};
 use crate::limits::Limits;
 use crate::shared::Shared;
 use crate::step::{Input, Job, Step, Suspender, Target};
@@ -158,11 +158,15 @@ impl Parts {
         self.shared.reset();
         let name = job.target.to_string();
         let is_script = matches!(job.target, Target::Script(_));
+        self.shared.kill_command.set(match is_script {
+            true => "SCRIPT KILL",
+            false => "FUNCTION KILL",
+        });
         let reply = self.call(lua, job).unwrap_or_else(|error| {
             let text = match Fault::of(&error) {
-                Some(Fault::Reply(text)) => text.clone(),
+                Some(Fault::Reply(text) | Fault::Command(text)) => text.clone(),
                 Some(Fault::Text(text)) => format!("ERR {text}").into_bytes(),
-                Some(fault @ Fault::Killed) => format!("ERR {fault}").into_bytes(),
+                Some(fault @ Fault::Killed(_)) => format!("ERR {fault}").into_bytes(),
                 None => {
                     format!("ERR Error running script {name}, {}", plain_text(&error)).into_bytes()
                 }
@@ -203,6 +207,8 @@ impl Parts {
             let text = format!("ERR Error running script {}, {text}", job.target);
             return Ok(Reply::Error(text.into()));
         };
+        let is_counted = error.raw_get(IS_COUNTED)?;
+        self.shared.error_is_counted.set(is_counted);
         error_reply(&error, &job.target)
     }
 
@@ -235,6 +241,10 @@ impl Parts {
                 .concat()
                 .into(),
         )
+    }
+
+    pub(crate) fn error_is_counted(&self) -> bool {
+        self.shared.error_is_counted.get()
     }
 
     /// Ends the load of a library, and returns its functions.
@@ -321,7 +331,7 @@ fn add_error_functions(lua: &Lua, native: &Table, shared: &Rc<Shared>) -> mlua::
     let handle_caught = lua.create_function(move |lua, error: Value| {
         // After SCRIPT KILL, no error is caught: each function that would catch one raises another.
         match state.is_killed.get() {
-            true => Err(Fault::Killed.into_lua()),
+            true => Err(state.killed()),
             false => caught(lua, error),
         }
     })?;

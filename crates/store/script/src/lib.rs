@@ -16,7 +16,8 @@
 //!
 //! let mut engine = Engine::new(Limits::default()).expect("memory for an interpreter");
 //! let sha = engine.load(b"return redis.call('GET', KEYS[1]) + 1".as_ref()).expect("sound");
-//! let job = Job { target: Target::Script(sha), keys: vec!["n".into()], args: Vec::new() };
+//! let (target, keys) = (Target::Script(sha), vec!["n".into()]);
+//! let job = Job { target, keys, args: Vec::new() };
 //! let Step::Call(call) = engine.start(job) else { panic!("the script calls a command") };
 //! assert_eq!(call.args, ["GET", "n"]);
 //! assert!(matches!(engine.answer(Reply::Bulk("41".into())), Step::Done(Reply::Int(42))));

@@ -17,11 +17,17 @@ local function refuse_write()
   error("Attempt to modify a readonly table", 2)
 end
 
+-- Read-only table that scripts see as the metatable of each read-only table.
+local shown_metatable = {}
+contents[shown_metatable] = {}
+setmetatable(shown_metatable, {__newindex = refuse_write, __metatable = shown_metatable})
+
 -- Returns a read-only table with these contents.
 local function protect(content)
   local proxy = {}
   contents[proxy] = content
-  return setmetatable(proxy, {__index = content, __newindex = refuse_write, __metatable = false})
+  local metatable = {__index = content, __newindex = refuse_write, __metatable = shown_metatable}
+  return setmetatable(proxy, metatable)
 end
 
 -- Errors. After SCRIPT KILL, `caught` raises another error, so that no script outlives it.
@@ -46,7 +52,8 @@ local function handle_error(raised)
     err = {err = "ERR " .. tostring(err)}
   end
   local source, line = place()
-  return {err = rawget(err, "err"), source = source, line = line}
+  local is_counted = rawget(err, "ignore_error_stats_update")
+  return {err = rawget(err, "err"), source = source, line = line, ignore_error_stats_update = is_counted}
 end
 
 -- Runs a script, or calls a function of a library with its two arguments.
@@ -313,7 +320,9 @@ end
 
 -- KEYS and ARGV exist only while a script runs.
 setmetatable(globals, {__index = missing})
-local environment_metatable = {__index = globals, __newindex = refuse_write, __metatable = false}
+local environment_metatable = {
+  __index = globals, __newindex = refuse_write, __metatable = shown_metatable,
+}
 local environment = setmetatable({}, environment_metatable)
 contents[environment] = globals
 globals._G = environment

@@ -126,6 +126,14 @@ fn replies_become_values() {
 }
 
 #[test]
+fn errors_of_commands_are_tables() {
+    check(
+        "local e = redis.pcall('FAIL') return {e.err, e.ignore_error_stats_update, e.source}",
+        expect![[r#"["WRONGTYPE wrong" 1]"#]],
+    );
+}
+
+#[test]
 fn errors_have_the_text_of_redis() {
     check(
         "return redis.call('FAIL')",

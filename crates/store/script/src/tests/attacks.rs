@@ -160,7 +160,16 @@ fn nothing_outside_the_sandbox_is_reachable() {
     check("return type(string.dump)", expect![[r#""nil""#]]);
     check("return {loadstring('\\27Lua')}", expect![[r#"[]"#]]);
     check("return tostring(getmetatable(''))", expect![[r#""false""#]]);
-    check("return tostring(getmetatable(_G))", expect![[r#""false""#]]);
+    check(
+        "return {type(getmetatable(_G)), getmetatable(getmetatable(redis)) == getmetatable(_G)}",
+        expect![[r#"["table" 1]"#]],
+    );
+    check(
+        "getmetatable(_G).__index = {}",
+        expect![
+            "-ERR user_script:1: Attempt to modify a readonly table script: 7864baac9e299de907b49c372c6792687dc727c5, on @user_script:1."
+        ],
+    );
 }
 
 #[test]
