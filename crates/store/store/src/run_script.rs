@@ -111,7 +111,11 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
     let started = Instant::now();
     loop {
         step = match step {
-            Step::Done(reply) => return Some(reply),
+            Step::Done(reply) => {
+                let is_counted = state.scripts.running_engine().error_is_counted();
+                state.scripts.error_is_counted = is_counted;
+                return Some(reply);
+            }
             Step::Call(call) => {
                 let reply = run_command(state, &call);
                 state.scripts.running_engine().answer(reply)
@@ -158,13 +162,14 @@ fn run_command(state: &mut State, call: &script::Call) -> Reply {
             original = with_original_name(&call.args, own);
             &original
         }
-        NameMeaning::Nothing => return error("ERR Unknown Redis command called from script"),
+        NameMeaning::Nothing => return refuse(state, UNKNOWN_COMMAND),
     };
     let Some(command) = keyspace::command(args) else {
-        return error("ERR Unknown Redis command called from script");
+        return refuse(state, UNKNOWN_COMMAND);
     };
     if let Some(text) = refusal(state, command, args) {
-        return error(&text);
+        state.stats.rejected(command);
+        return refuse(state, &text);
     }
     let running = state.scripts.running_mut();
     let key = running.caller;
@@ -189,6 +194,14 @@ fn run_command(state: &mut State, call: &script::Call) -> Reply {
         false => take_reply(&mut out),
     };
     reply.unwrap_or_else(|| error("ERR the reply is too large for a script"))
+}
+
+const UNKNOWN_COMMAND: &str = "ERR Unknown Redis command called from script";
+
+/// Counts the error of a command that a script may not run, and returns it as the reply.
+fn refuse(state: &mut State, text: &str) -> Reply {
+    state.stats.error(text.as_bytes());
+    error(text)
 }
 
 fn error(text: &str) -> Reply {
@@ -252,7 +265,10 @@ fn finish(state: &mut State, reply: &Reply) {
     if running.is_silent {
         state.clients[key].out.truncate(mark);
     }
-    if let Reply::Error(text) = reply {
+    let is_counted = std::mem::take(&mut state.scripts.error_is_counted);
+    if let Reply::Error(text) = reply
+        && !is_counted
+    {
         state.stats.error(text);
     }
     let ended = Ended {

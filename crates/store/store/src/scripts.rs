@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use keyspace::{Command, Session};
-use script::{Engine, Flags, Job, Limits};
+use script::{Engine, Flags, Job, Limits, Sha};
 
 use crate::client::ClientKey;
 use crate::functions::Functions;
@@ -18,6 +18,8 @@ pub(crate) struct Scripts {
     engine: Option<Engine>,
     pub(crate) functions: Functions,
     pub(crate) running: Option<Running>,
+    /// True if the script that ended last replied with an error that is in the statistics already.
+    pub(crate) error_is_counted: bool,
     /// Call that the running command requests.
     requested: Option<ScriptCall>,
 }
@@ -113,6 +115,7 @@ impl Scripts {
             engine: None,
             functions: Functions::new(limits),
             running: None,
+            error_is_counted: false,
             requested: None,
         }
     }
@@ -130,6 +133,22 @@ impl Scripts {
                 Ok(none.insert(engine))
             }
         }
+    }
+
+    /// Returns the flags that the script or function of a call declares; none for other commands,
+    /// and for calls that will fail.
+    pub(crate) fn declared_flags(&self, command: &Command, args: &[Bytes]) -> Flags {
+        let engine = self.engine.as_ref();
+        let flags = match command.name {
+            "eval" | "eval_ro" => Flags::of_source(&args[1]),
+            "evalsha" | "evalsha_ro" => {
+                let sha = Sha::parse(&args[1]);
+                sha.and_then(|sha| engine?.flags(&sha))
+            }
+            "fcall" | "fcall_ro" => self.functions.find(&args[1]).map(|it| it.flags),
+            _ => None,
+        };
+        flags.unwrap_or_default()
     }
 
     /// Returns the interpreter, if it was started.

@@ -149,10 +149,7 @@ impl Server {
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        // The core loads the functions again: an interpreter belongs to its thread.
-        Functions::of_sources(limits.scripts, keyspace.functions()).map_err(|fault| {
-            Error::data(format!("{}: a library of functions: {fault}", config.dir))
-        })?;
+        check_functions(&config, &limits, &keyspace)?;
         // The core takes these values when it starts, and builds its state from them.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
         // Triggered after the last snapshot is written. Only then does the reactor stop.
@@ -367,4 +364,14 @@ fn bind_unix(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListe
     }
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// Checks that the functions in the store's files can be loaded. The core loads them again, because
+/// an interpreter belongs to its thread.
+fn check_functions(config: &Config, limits: &Limits, keyspace: &Keyspace) -> Result<(), Error> {
+    let loaded = Functions::of_sources(limits.scripts, keyspace.functions());
+    loaded.map(drop).map_err(|fault| {
+        let dir = &config.dir;
+        Error::data(format!("{dir}: a library of functions: {fault}"))
+    })
 }

@@ -124,7 +124,7 @@ fn restore(call: &mut Call<'_>) {
     }
 }
 
-/// FUNCTION LIST \[LIBRARYNAME pattern] \[WITHCODE]
+/// FUNCTION LIST \[LIBRARYNAME pattern] \[WITHCODE]. The pattern ignores case.
 fn list(call: &mut Call<'_>) {
     let (mut pattern, mut with_code) = (None, false);
     let mut at = 2;
@@ -136,7 +136,7 @@ fn list(call: &mut Call<'_>) {
                 let Some(given) = call.args.get(at) else {
                     return call.error("ERR library name argument was not given");
                 };
-                pattern = Some(given);
+                pattern = Some(given.to_ascii_lowercase());
             }
             _ => {
                 let word = String::from_utf8_lossy(&call.args[at]).into_owned();
@@ -147,7 +147,11 @@ fn list(call: &mut Call<'_>) {
     }
     let out = &mut call.state.clients[call.key].out;
     let libraries = call.state.scripts.functions.libraries();
-    let is_wanted = |name: &str| pattern.is_none_or(|it| keyspace::glob(it, name.as_bytes()));
+    let is_wanted = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let pattern = pattern.as_ref();
+        pattern.is_none_or(|pattern| keyspace::glob(pattern, name.as_bytes()))
+    };
     let libraries: Vec<_> = libraries.filter(|(name, _)| is_wanted(name)).collect();
     out.array(libraries.len());
     for (name, library) in libraries {
