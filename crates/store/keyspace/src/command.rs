@@ -374,7 +374,6 @@ impl Command {
             name if name.starts_with("command") => vec!["@connection"],
             // The category of the group applies to the subcommands of a container, not to the
             // container itself.
-            "function" => Vec::new(),
             _ if matches!(self.handler, Handler::Container) => Vec::new(),
             _ => self.group.category().into_iter().collect(),
         };

@@ -3,6 +3,7 @@
 
 mod debug;
 mod execute;
+mod functions;
 mod memory;
 mod prefetch;
 mod snapshots;
@@ -45,7 +46,7 @@ pub struct Keyspace {
     snapshots: Snapshots,
     discarded: LazyFreeQueue,
     defrag: Defrag,
-    /// Function libraries from a loaded snapshot, kept unparsed.
+    /// Sources of the function libraries, for snapshots.
     pub(crate) functions: Vec<Bytes>,
     /// Effects of the commands that have run; the server takes them out.
     pub effects: Effects,

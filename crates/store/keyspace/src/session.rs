@@ -15,6 +15,8 @@ pub struct Session {
     pub(crate) watched_bytes: usize,
     pub(crate) in_exec: bool,
     deny_blocking: bool,
+    /// True for the commands of a script.
+    pub(crate) is_script: bool,
     pub(crate) replay: bool,
     pub(crate) no_touch: bool,
     pub(crate) command: Option<&'static Command>,
@@ -72,6 +74,7 @@ impl Session {
             no_touch: caller.no_touch,
             in_exec: true,
             deny_blocking: true,
+            is_script: true,
             ..Self::default()
         }
     }
@@ -109,11 +112,11 @@ impl Session {
         queued + self.watched_bytes
     }
 
-    /// Returns whether a queued command changes data or publishes a message.
+    /// Returns the commands of the open transaction, if there is one.
     #[must_use]
-    pub fn multi_writes(&self) -> bool {
-        let flags = self.queue.as_ref().map(|queue| queue.flags);
-        flags.is_some_and(|flags| flags.has(Flags::WRITE) || flags.has(Flags::PUBSUB))
+    pub fn queued(&self) -> &[Vec<Bytes>] {
+        let queue = self.queue.as_ref();
+        queue.map_or(&[], |queue| &queue.commands)
     }
 
     /// Returns the number of watched keys.

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::Limits;
+use crate::flags::Flags;
+use crate::limits::Limits;
 
 /// SHA-1 of a script's source, as forty hexadecimal digits in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,55 +42,6 @@ impl fmt::Display for Sha {
 impl fmt::Debug for Sha {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-/// Rules that a script's first line sets, as in `#!lua flags=no-writes`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags {
-    /// True if the script has a first line `#!lua`. Without one, each command is checked on its
-    /// own.
-    pub has_shebang: bool,
-    /// True if the script may not change data.
-    pub no_writes: bool,
-    /// True if the script may run although the memory limit is reached.
-    pub allow_oom: bool,
-}
-
-impl Flags {
-    /// Parses the first line of a script, and returns the flags and the length of that line. A
-    /// script without a line `#!` has the default flags.
-    pub(crate) fn parse(source: &[u8]) -> Result<(Flags, usize), String> {
-        if !source.starts_with(b"#!") {
-            return Ok((Flags::default(), 0));
-        }
-        let end = source.iter().position(|byte| *byte == b'\n');
-        let end = end.ok_or("ERR Invalid script shebang")?;
-        let line = String::from_utf8_lossy(&source[2..end]);
-        let mut words = line.split_ascii_whitespace();
-        let engine = words.next().unwrap_or_default();
-        if engine != "lua" {
-            return Err(format!("ERR Unexpected engine in script shebang: {engine}"));
-        }
-        let mut flags = Flags {
-            has_shebang: true,
-            ..Flags::default()
-        };
-        for word in words {
-            let Some(names) = word.strip_prefix("flags=") else {
-                return Err(format!("ERR Unknown lua shebang option: {word}"));
-            };
-            for name in names.split(',').filter(|name| !name.is_empty()) {
-                match name {
-                    "no-writes" => flags.no_writes = true,
-                    "allow-oom" => flags.allow_oom = true,
-                    // These flags concern replicas and clusters, which the store does not have.
-                    "allow-stale" | "no-cluster" | "allow-cross-slot-keys" => {}
-                    other => return Err(format!("ERR Unexpected flag in script shebang: {other}")),
-                }
-            }
-        }
-        Ok((flags, end))
     }
 }
 
@@ -137,6 +89,10 @@ impl Cache {
         let script = self.scripts.get_mut(sha)?;
         script.used = self.uses;
         Some(script.flags)
+    }
+
+    pub(crate) fn flags(&self, sha: &Sha) -> Option<Flags> {
+        self.scripts.get(sha).map(|script| script.flags)
     }
 
     pub(crate) fn contains(&self, sha: &Sha) -> bool {

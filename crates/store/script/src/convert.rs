@@ -4,7 +4,7 @@ use bytes::Bytes;
 use mlua::{Lua, Table, Value};
 use resp::{Proto, Reply};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, IS_COUNTED, counted_table};
 use crate::shared::Shared;
 
 /// Converts the reply of a command to the value that `redis.call` returns.
@@ -17,7 +17,7 @@ pub(crate) fn to_lua(lua: &Lua, reply: &Reply, proto: Proto) -> mlua::Result<Val
         Reply::Null => Ok(Value::Boolean(false)),
         Reply::Bool(value) => Ok(Value::Boolean(*value)),
         Reply::Simple(status) => field(lua, "ok", text(status)?),
-        Reply::Error(error) => field(lua, "err", text(error)?),
+        Reply::Error(error) => counted_table(lua, error),
         Reply::BigNumber(digits) => field(lua, "big_number", text(digits)?),
         Reply::Double(number) => {
             let number = String::from_utf8_lossy(number).parse::<f64>();
@@ -122,6 +122,8 @@ impl<'a> Converter<'a> {
             Err(error) => Err(error),
         };
         if let Some(error) = text("err")? {
+            let is_counted = depth == 0 && table.raw_get::<bool>(IS_COUNTED)?;
+            self.shared.error_is_counted.set(is_counted);
             return Ok(Reply::Error(error));
         }
         if let Some(status) = text("ok")? {

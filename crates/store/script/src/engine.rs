@@ -3,15 +3,18 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use mlua::Lua;
 use resp::Reply;
 
-use crate::cache::{Cache, Flags, LoadError, Sha};
+use crate::cache::{Cache, LoadError, Sha};
+use crate::flags::Flags;
+use crate::function::{Function, FunctionId};
 use crate::interpreter::{self, Parts};
 use crate::limits::Limits;
-use crate::step::{Input, Job, Step, Suspender};
+use crate::step::{Input, Job, Step, Suspender, Target};
 
 type Stack = Coroutine<Input, Step, Result<(), String>, DefaultStack>;
 
@@ -114,10 +117,23 @@ impl Engine {
         self.cache.touch(sha)
     }
 
+    /// Returns the flags of a cached script.
+    #[must_use]
+    pub fn flags(&self, sha: &Sha) -> Option<Flags> {
+        self.cache.flags(sha)
+    }
+
     /// Returns whether a script is cached.
     #[must_use]
     pub fn contains(&self, sha: &Sha) -> bool {
         self.cache.contains(sha)
+    }
+
+    /// Returns whether the last script ended with an error that is in the caller's statistics
+    /// already: the error reply of a command that it called.
+    #[must_use]
+    pub fn error_is_counted(&self) -> bool {
+        self.parts.error_is_counted()
     }
 
     /// Returns the number of cached scripts.
@@ -145,9 +161,40 @@ impl Engine {
     #[must_use]
     pub fn start(&mut self, job: Job) -> Step {
         assert!(!self.is_running(), "one script runs at a time");
-        assert!(self.contains(&job.sha), "the script is cached");
+        if let Target::Script(sha) = &job.target {
+            assert!(self.contains(sha), "the script is cached");
+        }
         self.phase = Phase::Running;
         self.resume(Input::Run(job))
+    }
+
+    /// Starts to load a library of functions. `code` is the library's code from the end of its
+    /// first line on. When the last step is [`Step::Done`] with the status OK,
+    /// [`Engine::take_registered`] returns the functions.
+    ///
+    /// # Panics
+    /// If a script is running.
+    #[must_use]
+    pub fn start_load(&mut self, code: Bytes) -> Step {
+        assert!(!self.is_running(), "one script runs at a time");
+        self.phase = Phase::Running;
+        self.resume(Input::Load(code))
+    }
+
+    /// Returns the functions of the library that was loaded last. The caller hands each of them to
+    /// [`Engine::drop_function`] when the library is removed.
+    pub fn take_registered(&mut self) -> Vec<Function> {
+        self.parts.take_registered()
+    }
+
+    /// Removes a function, which must not be called from then on.
+    ///
+    /// # Errors
+    /// A text that says what is missing.
+    pub fn drop_function(&mut self, id: FunctionId) -> Result<(), String> {
+        assert!(!self.is_running(), "no function is removed while one runs");
+        let dropped = self.parts.drop_function(id);
+        dropped.map_err(|error| error.to_string())
     }
 
     /// Continues a script with the reply of the command that it called.

@@ -1,6 +1,6 @@
 //! Errors that functions of this crate raise in scripts.
 
-use mlua::{Error, Lua, Value};
+use mlua::{Error, Lua, Table, Value};
 
 /// Name of the code in `prelude.lua`. Errors are reported for the code that called it.
 pub(crate) const PRELUDE_NAME: &str = "=[prelude]";
@@ -14,9 +14,13 @@ pub(crate) enum Fault {
     /// An error of a library function, which a script that catches it sees as a string.
     #[error("{0}")]
     Text(String),
-    /// The end of a script that SCRIPT KILL stops. A script cannot catch it.
-    #[error("Script killed by user with SCRIPT KILL.")]
-    Killed,
+    /// An error reply of a command, which the caller has counted. A script that catches it sees a
+    /// table with the fields `err` and `ignore_error_stats_update`.
+    #[error("{}", String::from_utf8_lossy(.0))]
+    Command(Vec<u8>),
+    /// The end of a script that a command stops, by the command's name. A script cannot catch it.
+    #[error("Script killed by user with {0}.")]
+    Killed(&'static str),
 }
 
 impl Fault {
@@ -85,9 +89,12 @@ pub(crate) fn caught(lua: &Lua, error: Value) -> mlua::Result<Value> {
         return Ok(error);
     };
     match Fault::of(&error) {
-        Some(Fault::Reply(text)) => reply_table(lua, text),
+        Some(Fault::Reply(text)) => reply_table(lua, text).map(Value::Table),
+        Some(Fault::Command(text)) => counted_table(lua, text),
         Some(Fault::Text(text)) => lua.create_string(text).map(Value::String),
-        Some(fault @ Fault::Killed) => reply_table(lua, format!("ERR {fault}").as_bytes()),
+        Some(fault @ Fault::Killed(_)) => {
+            reply_table(lua, format!("ERR {fault}").as_bytes()).map(Value::Table)
+        }
         None => match root(&error) {
             Error::MemoryError(_) => lua.create_string("not enough memory").map(Value::String),
             other => lua.create_string(other.to_string()).map(Value::String),
@@ -96,9 +103,19 @@ pub(crate) fn caught(lua: &Lua, error: Value) -> mlua::Result<Value> {
 }
 
 /// Returns a table whose field `err` is the error reply `text`.
-pub(crate) fn reply_table(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
+pub(crate) fn reply_table(lua: &Lua, text: &[u8]) -> mlua::Result<Table> {
     let table = lua.create_table_with_capacity(0, 1)?;
     table.raw_set("err", lua.create_string(text)?)?;
+    Ok(table)
+}
+
+/// Field of an error table that is true if the error is in the statistics already.
+pub(crate) const IS_COUNTED: &str = "ignore_error_stats_update";
+
+/// Returns the table of an error reply that the caller has counted.
+pub(crate) fn counted_table(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
+    let table = reply_table(lua, text)?;
+    table.raw_set(IS_COUNTED, true)?;
     Ok(Value::Table(table))
 }
 

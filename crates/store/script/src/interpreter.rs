@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
 use mlua::chunk::ChunkMode;
 use mlua::{
     Error, Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Value, VmState,
@@ -11,14 +12,16 @@ use resp::Reply;
 
 use crate::cache::Sha;
 use crate::convert::{self, Converter};
-use crate::fault::{Fault, PRELUDE_NAME, caught};
+use crate::fault::{Fault, IS_COUNTED, PRELUDE_NAME, caught};
 use crate::limits::Limits;
 use crate::shared::Shared;
-use crate::step::{Input, Job, Step, Suspender};
-use crate::{libraries, redis};
+use crate::step::{Input, Job, Step, Suspender, Target};
+use crate::{function, libraries, redis};
 
 /// Name of every script in error messages.
-const CHUNK_NAME: &str = "@user_script";
+const SCRIPT_NAME: &str = "@user_script";
+/// Name of every library of functions in error messages.
+const LIBRARY_NAME: &str = "@user_function";
 /// Number of scripts after which the garbage collector makes a step, as in Redis.
 const SCRIPTS_PER_COLLECTION: u64 = 50;
 
@@ -29,13 +32,19 @@ pub(crate) struct Parts {
     environment: Table,
     /// Contents of the environment.
     globals: Table,
+    /// Metatable of the environment, whose field `__index` is what scripts see.
+    environment_metatable: Table,
+    /// What a library of functions sees while it is loaded.
+    load_globals: Table,
     /// Function of the prelude that runs a script and handles its errors.
     run: Function,
     /// Compiled scripts by SHA-1.
     scripts: Table,
-    /// Keeps [`CHUNK_NAME`] alive: the parser of Lua 5.1 does not protect a chunk's name from the
-    /// garbage collector.
-    _chunk_name: LuaString,
+    /// Functions of libraries by number.
+    functions: Table,
+    /// Keeps the names of chunks alive: the parser of Lua 5.1 does not protect a chunk's name from
+    /// the garbage collector.
+    _chunk_names: [LuaString; 2],
     shared: Rc<Shared>,
 }
 
@@ -58,21 +67,31 @@ impl Parts {
             .load(include_str!("prelude.lua"))
             .set_name(PRELUDE_NAME)
             .into_function()?;
-        let (run, environment, globals): (Function, Table, Table) = prelude.call(&native)?;
+        let functions = lua.create_table()?;
+        let register = function::register_function(lua, &shared, &functions)?;
+        native.raw_set("register_function", register)?;
+        let prelude = prelude.call::<Table>(&native)?;
+        let environment: Table = prelude.raw_get("environment")?;
         native.raw_set("environment", &environment)?;
         Ok(Parts {
             environment,
-            globals,
-            run,
+            globals: prelude.raw_get("globals")?,
+            environment_metatable: prelude.raw_get("environment_metatable")?,
+            load_globals: prelude.raw_get("load_globals")?,
+            run: prelude.raw_get("run")?,
             scripts: lua.create_table()?,
-            _chunk_name: lua.create_string(CHUNK_NAME)?,
+            functions,
+            _chunk_names: [
+                lua.create_string(SCRIPT_NAME)?,
+                lua.create_string(LIBRARY_NAME)?,
+            ],
             shared,
         })
     }
 
     /// Compiles a script. The error is the error reply.
     pub(crate) fn compile(&self, lua: &Lua, sha: &Sha, source: &[u8]) -> Result<(), String> {
-        let function = compile(lua, source, CHUNK_NAME, &self.environment);
+        let function = compile(lua, source, SCRIPT_NAME, &self.environment);
         let stored = function.and_then(|function| {
             let key = lua.create_string(sha.as_bytes())?;
             self.scripts.raw_set(key, function)
@@ -109,8 +128,12 @@ impl Parts {
             *self.shared.suspend.borrow_mut() = Some(suspend);
             self.set_hook(lua)?;
             let mut input = first;
-            while let Input::Run(job) = input {
-                let reply = self.run(lua, job);
+            loop {
+                let reply = match input {
+                    Input::Run(job) => self.run(lua, job),
+                    Input::Load(code) => self.load_library(lua, &code),
+                    _ => break,
+                };
                 input = suspender.suspend(Step::Done(reply));
             }
             *self.shared.suspend.borrow_mut() = None;
@@ -133,21 +156,27 @@ impl Parts {
     /// Runs a script and returns its reply.
     fn run(&self, lua: &Lua, job: Job) -> Reply {
         self.shared.reset();
-        let sha = job.sha;
+        let name = job.target.to_string();
+        let is_script = matches!(job.target, Target::Script(_));
+        self.shared.kill_command.set(match is_script {
+            true => "SCRIPT KILL",
+            false => "FUNCTION KILL",
+        });
         let reply = self.call(lua, job).unwrap_or_else(|error| {
             let text = match Fault::of(&error) {
-                Some(Fault::Reply(text)) => text.clone(),
+                Some(Fault::Reply(text) | Fault::Command(text)) => text.clone(),
                 Some(Fault::Text(text)) => format!("ERR {text}").into_bytes(),
-                Some(fault @ Fault::Killed) => format!("ERR {fault}").into_bytes(),
+                Some(fault @ Fault::Killed(_)) => format!("ERR {fault}").into_bytes(),
                 None => {
-                    format!("ERR Error running script {sha}, {}", plain_text(&error)).into_bytes()
+                    format!("ERR Error running script {name}, {}", plain_text(&error)).into_bytes()
                 }
             };
             Reply::Error(text.into())
         });
         // Frees the arguments. Setting a field that exists needs no memory.
-        for name in ["KEYS", "ARGV"] {
-            if let Err(error) = self.globals.raw_set(name, Value::Nil) {
+        let names: &[&str] = if is_script { &["KEYS", "ARGV"] } else { &[] };
+        for name in names {
+            if let Err(error) = self.globals.raw_set(*name, Value::Nil) {
                 return Reply::Error(format!("ERR {}", plain_text(&error)).into());
             }
         }
@@ -155,27 +184,77 @@ impl Parts {
     }
 
     fn call(&self, lua: &Lua, job: Job) -> mlua::Result<Reply> {
-        for (name, values) in [("KEYS", &job.keys), ("ARGV", &job.args)] {
-            let table = lua.create_table_with_capacity(values.len(), 0)?;
-            for value in values {
-                table.raw_push(lua.create_string(value)?)?;
+        let (keys, args) = (list(lua, &job.keys)?, list(lua, &job.args)?);
+        let (is_ok, value): (bool, Value) = match &job.target {
+            Target::Script(sha) => {
+                self.globals.raw_set("KEYS", keys)?;
+                self.globals.raw_set("ARGV", args)?;
+                let sha = lua.create_string(sha.as_bytes())?;
+                let script: Function = self.scripts.raw_get(sha)?;
+                self.run.call(script)?
             }
-            self.globals.raw_set(name, table)?;
-        }
-        let function: Function = self
-            .scripts
-            .raw_get(lua.create_string(job.sha.as_bytes())?)?;
-        let (is_ok, value): (bool, Value) = self.run.call(function)?;
+            Target::Function { id, .. } => {
+                let function: Function = self.functions.raw_get(id.0)?;
+                self.run.call((function, keys, args))?
+            }
+        };
         if is_ok {
             return Converter::new(&self.shared).reply(value, 0);
         }
         let Value::Table(error) = value else {
             // Only errors without memory for a table, or in the error handler, are not tables.
             let text = convert::display(&caught(lua, value)?);
-            let text = format!("ERR Error running script {}, {text}", job.sha);
+            let text = format!("ERR Error running script {}, {text}", job.target);
             return Ok(Reply::Error(text.into()));
         };
-        error_reply(&error, &job.sha)
+        let is_counted = error.raw_get(IS_COUNTED)?;
+        self.shared.error_is_counted.set(is_counted);
+        error_reply(&error, &job.target)
+    }
+
+    /// Loads a library of functions. The reply is a status, or an error.
+    fn load_library(&self, lua: &Lua, code: &[u8]) -> Reply {
+        self.shared.reset();
+        *self.shared.registering.borrow_mut() = Some(Vec::new());
+        let function = match compile(lua, code, LIBRARY_NAME, &self.environment) {
+            Ok(function) => function,
+            Err(error) => {
+                let text = format!("ERR Error compiling function: {}", syntax_error(&error));
+                return Reply::Error(text.into());
+            }
+        };
+        let see = |globals: &Table| self.environment_metatable.raw_set("__index", globals);
+        let ran = see(&self.load_globals).and_then(|()| self.run.call((function,)));
+        // Setting a field that exists needs no memory, so it cannot fail.
+        let ran = see(&self.globals).and(ran);
+        let text = match ran {
+            Ok((true, _)) => return Reply::Simple("OK".into()),
+            Ok((false, Value::Table(error))) => match error.raw_get::<Value>("err") {
+                Ok(Value::String(text)) => text.as_bytes().to_vec(),
+                _ => b"ERR unknown error".to_vec(),
+            },
+            Ok((false, value)) => format!("ERR {}", convert::display(&value)).into_bytes(),
+            Err(error) => format!("ERR {}", plain_text(&error)).into_bytes(),
+        };
+        Reply::Error(
+            [b"ERR Error registering functions: ", &text[..]]
+                .concat()
+                .into(),
+        )
+    }
+
+    pub(crate) fn error_is_counted(&self) -> bool {
+        self.shared.error_is_counted.get()
+    }
+
+    /// Ends the load of a library, and returns its functions.
+    pub(crate) fn take_registered(&self) -> Vec<function::Function> {
+        self.shared.registering.take().unwrap_or_default()
+    }
+
+    /// Removes a function of a library.
+    pub(crate) fn drop_function(&self, id: function::FunctionId) -> mlua::Result<()> {
+        self.functions.raw_set(id.0, Value::Nil)
     }
 
     /// Collects garbage after a script: a little after each few scripts, all of it if much memory
@@ -204,6 +283,15 @@ fn compile(lua: &Lua, source: &[u8], name: &str, environment: &Table) -> mlua::R
         .into_function()
 }
 
+/// Returns a table with these elements.
+fn list(lua: &Lua, values: &[Bytes]) -> mlua::Result<Table> {
+    let table = lua.create_table_with_capacity(values.len(), 0)?;
+    for value in values {
+        table.raw_push(lua.create_string(value)?)?;
+    }
+    Ok(table)
+}
+
 /// Returns the message of an error of the parser.
 fn syntax_error(error: &Error) -> String {
     match error {
@@ -222,7 +310,7 @@ fn plain_text(error: &Error) -> String {
 }
 
 /// Returns the error reply for the table that the prelude's error handler returned.
-fn error_reply(error: &Table, sha: &Sha) -> mlua::Result<Reply> {
+fn error_reply(error: &Table, target: &Target) -> mlua::Result<Reply> {
     let mut text = match error.raw_get("err")? {
         Value::String(text) => text.as_bytes().to_vec(),
         _ => b"ERR unknown error".to_vec(),
@@ -230,7 +318,7 @@ fn error_reply(error: &Table, sha: &Sha) -> mlua::Result<Reply> {
     let source: Option<LuaString> = error.raw_get("source")?;
     let line: Option<i64> = error.raw_get("line")?;
     if let (Some(source), Some(line)) = (source, line) {
-        text.extend_from_slice(format!(" script: {sha}, on ").as_bytes());
+        text.extend_from_slice(format!(" script: {target}, on ").as_bytes());
         text.extend_from_slice(&source.as_bytes());
         text.extend_from_slice(format!(":{line}.").as_bytes());
     }
@@ -243,7 +331,7 @@ fn add_error_functions(lua: &Lua, native: &Table, shared: &Rc<Shared>) -> mlua::
     let handle_caught = lua.create_function(move |lua, error: Value| {
         // After SCRIPT KILL, no error is caught: each function that would catch one raises another.
         match state.is_killed.get() {
-            true => Err(Fault::Killed.into_lua()),
+            true => Err(state.killed()),
             false => caught(lua, error),
         }
     })?;

@@ -11,16 +11,20 @@
 //! ```
 //!
 //! ```
-//! use script::{Engine, Job, Limits, Step};
+//! use script::{Engine, Job, Limits, Step, Target};
 //! use resp::Reply;
 //!
 //! let mut engine = Engine::new(Limits::default()).expect("memory for an interpreter");
 //! let sha = engine.load(b"return redis.call('GET', KEYS[1]) + 1".as_ref()).expect("sound");
-//! let job = Job { sha, keys: vec!["n".into()], args: Vec::new() };
+//! let (target, keys) = (Target::Script(sha), vec!["n".into()]);
+//! let job = Job { target, keys, args: Vec::new() };
 //! let Step::Call(call) = engine.start(job) else { panic!("the script calls a command") };
 //! assert_eq!(call.args, ["GET", "n"]);
 //! assert!(matches!(engine.answer(Reply::Bulk("41".into())), Step::Done(Reply::Int(42))));
 //! ```
+//!
+//! Libraries of functions (FUNCTION LOAD) are loaded by [`Engine::start_load`]. The caller names the
+//! functions, and calls them by [`Target::Function`].
 //!
 //! Sandbox: scripts have Lua 5.1 without files, processes, `debug`, environments and bytecode.
 //! Globals and libraries are read-only. The functions whose work the size of their arguments does
@@ -39,6 +43,8 @@ mod cache;
 mod convert;
 mod engine;
 mod fault;
+mod flags;
+mod function;
 mod interpreter;
 mod json_settings;
 mod libraries;
@@ -51,7 +57,9 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Flags, LoadError, Sha};
+pub use cache::{LoadError, Sha};
 pub use engine::Engine;
+pub use flags::Flags;
+pub use function::{Function, FunctionId, LibraryHead};
 pub use limits::Limits;
-pub use step::{Call, Job, Level, Step};
+pub use step::{Call, Job, Level, Step, Target};

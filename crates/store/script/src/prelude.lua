@@ -1,5 +1,5 @@
--- Environment of all scripts. Gets a table of functions that Rust implements. Returns the function
--- that runs a script, the environment, and the contents of the environment.
+-- Environment of all scripts. Gets a table of functions that Rust implements. Returns a table with the
+-- function that runs a script, the environment, and the contents of the environment.
 
 local native = ...
 local error, getmetatable, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
@@ -17,11 +17,17 @@ local function refuse_write()
   error("Attempt to modify a readonly table", 2)
 end
 
+-- Read-only table that scripts see as the metatable of each read-only table.
+local shown_metatable = {}
+contents[shown_metatable] = {}
+setmetatable(shown_metatable, {__newindex = refuse_write, __metatable = shown_metatable})
+
 -- Returns a read-only table with these contents.
 local function protect(content)
   local proxy = {}
   contents[proxy] = content
-  return setmetatable(proxy, {__index = content, __newindex = refuse_write, __metatable = false})
+  local metatable = {__index = content, __newindex = refuse_write, __metatable = shown_metatable}
+  return setmetatable(proxy, metatable)
 end
 
 -- Errors. After SCRIPT KILL, `caught` raises another error, so that no script outlives it.
@@ -46,11 +52,18 @@ local function handle_error(raised)
     err = {err = "ERR " .. tostring(err)}
   end
   local source, line = place()
-  return {err = rawget(err, "err"), source = source, line = line}
+  local is_counted = rawget(err, "ignore_error_stats_update")
+  return {err = rawget(err, "err"), source = source, line = line, ignore_error_stats_update = is_counted}
 end
 
-local function run(script)
-  return xpcall(script, handle_error)
+-- Runs a script, or calls a function of a library with its two arguments.
+local function run(code, keys, args)
+  if not keys then
+    return xpcall(code, handle_error)
+  end
+  return xpcall(function()
+    return code(keys, args)
+  end, handle_error)
 end
 
 local globals = {
@@ -307,7 +320,25 @@ end
 
 -- KEYS and ARGV exist only while a script runs.
 setmetatable(globals, {__index = missing})
-local environment = protect(globals)
+local environment_metatable = {
+  __index = globals, __newindex = refuse_write, __metatable = shown_metatable,
+}
+local environment = setmetatable({}, environment_metatable)
+contents[environment] = globals
 globals._G = environment
 
-return run, environment, globals
+-- What a library of functions sees while it is loaded: a smaller library `redis`, and nothing else.
+
+local load_redis = {register_function = native.register_function, log = native.redis.log}
+for name, value in next, native.redis do
+  if type(value) ~= "function" then
+    load_redis[name] = value
+  end
+end
+setmetatable(load_redis, {__index = missing})
+local load_globals = setmetatable({redis = protect(load_redis)}, {__index = missing})
+
+return {
+  environment = environment, environment_metatable = environment_metatable, globals = globals,
+  load_globals = load_globals, run = run,
+}

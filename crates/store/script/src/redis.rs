@@ -77,7 +77,9 @@ fn call(lua: &Lua, shared: &Shared, args: MultiValue, on_error: OnError) -> mlua
     let args = match command(&args) {
         Ok(args) => args,
         Err(text) if on_error == OnError::Raise => return Err(Fault::err(text)),
-        Err(text) => return reply_table(lua, format!("ERR {text}").as_bytes()),
+        Err(text) => {
+            return reply_table(lua, format!("ERR {text}").as_bytes()).map(Value::Table);
+        }
     };
     let call = Call {
         args,
@@ -86,7 +88,7 @@ fn call(lua: &Lua, shared: &Shared, args: MultiValue, on_error: OnError) -> mlua
     };
     match shared.exchange(Step::Call(call))? {
         Input::Reply(Reply::Error(text)) if on_error == OnError::Raise => {
-            Err(Fault::Reply(text.to_vec()).into_lua())
+            Err(Fault::Command(text.to_vec()).into_lua())
         }
         Input::Reply(reply) => convert::to_lua(lua, &reply, shared.proto.get()),
         _ => unreachable!("the caller answers a call with a reply"),
@@ -144,19 +146,21 @@ fn reply_text(args: &MultiValue) -> Option<Vec<u8>> {
     }
 }
 
+const WRONG_ARGUMENTS: &[u8] = b"ERR wrong number or type of arguments";
+
 fn error_reply(lua: &Lua, _shared: &Shared, args: MultiValue) -> mlua::Result<Value> {
     let Some(text) = reply_text(&args) else {
-        return reply_table(lua, b"ERR wrong number or type of arguments");
+        return reply_table(lua, WRONG_ARGUMENTS).map(Value::Table);
     };
     let text = text.strip_prefix(b"-").unwrap_or(&text);
     // A text of one word has no error code.
     let code: &[u8] = if text.contains(&b' ') { b"" } else { b"ERR " };
-    reply_table(lua, [code, text].concat().trim_ascii_end())
+    reply_table(lua, [code, text].concat().trim_ascii_end()).map(Value::Table)
 }
 
 fn status_reply(lua: &Lua, _shared: &Shared, args: MultiValue) -> mlua::Result<Value> {
     let Some(text) = reply_text(&args) else {
-        return reply_table(lua, b"ERR wrong number or type of arguments");
+        return reply_table(lua, WRONG_ARGUMENTS).map(Value::Table);
     };
     let table = lua.create_table_with_capacity(0, 1)?;
     table.raw_set("ok", lua.create_string(text)?)?;
@@ -191,18 +195,19 @@ fn log(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<Value> {
     Ok(Value::Nil)
 }
 
-/// Returns the only argument of a setting, as a whole number.
-fn only_number(args: &MultiValue, setting: &str) -> mlua::Result<i64> {
+/// Returns the only argument of a setting, as a whole number. `fault` is the error for any other
+/// number of arguments.
+fn only_number(args: &MultiValue, fault: &str) -> mlua::Result<i64> {
     match (args.len(), args.front()) {
         (1, Some(Value::Integer(number))) => Ok(*number),
         (1, Some(Value::Number(number))) => Ok(*number as i64),
         (1, Some(_)) => Ok(0),
-        _ => Err(Fault::err(&format!("{setting}() requires one argument."))),
+        _ => Err(Fault::err(fault)),
     }
 }
 
 fn setresp(_lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<Value> {
-    let proto = match only_number(&args, "redis.setresp")? {
+    let proto = match only_number(&args, "redis.setresp() requires one argument.")? {
         2 => Proto::Resp2,
         3 => Proto::Resp3,
         _ => return Err(Fault::err("RESP version must be 2 or 3.")),
@@ -212,7 +217,7 @@ fn setresp(_lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<Value>
 }
 
 fn set_repl(_lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<Value> {
-    let flags = only_number(&args, "redis.set_repl")?;
+    let flags = only_number(&args, "redis.set_repl() requires two arguments.")?;
     if flags & !REPL_ALL != 0 {
         return Err(Fault::err(
             "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",

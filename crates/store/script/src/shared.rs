@@ -8,6 +8,7 @@ use mlua::Function;
 use resp::Proto;
 
 use crate::fault::Fault;
+use crate::function::Function as LibraryFunction;
 use crate::json_settings::JsonSettings;
 use crate::limits::Limits;
 use crate::random::Random;
@@ -25,6 +26,14 @@ pub(crate) struct Shared {
     pub(crate) repl: Cell<i64>,
     pub(crate) random: RefCell<Random>,
     pub(crate) json: Cell<JsonSettings>,
+    /// Functions that the library has registered so far, if one is being loaded.
+    pub(crate) registering: RefCell<Option<Vec<LibraryFunction>>>,
+    /// Number of the next function that is registered.
+    pub(crate) next_function: Cell<i64>,
+    /// Name of the command that ends what runs.
+    pub(crate) kill_command: Cell<&'static str>,
+    /// True if the reply of the script is an error that is in the statistics already.
+    pub(crate) error_is_counted: Cell<bool>,
     /// True after SCRIPT KILL, until the script has ended.
     pub(crate) is_killed: Cell<bool>,
     /// Steps of native work since the last pause.
@@ -49,6 +58,10 @@ impl Shared {
             repl: Cell::new(REPL_ALL),
             random: RefCell::new(Random::default()),
             json: Cell::new(JsonSettings::default()),
+            registering: RefCell::new(None),
+            next_function: Cell::new(0),
+            kill_command: Cell::new("SCRIPT KILL"),
+            error_is_counted: Cell::new(false),
             is_killed: Cell::new(false),
             native_steps: Cell::new(0),
             suspend: RefCell::new(None),
@@ -63,7 +76,7 @@ impl Shared {
     /// The script is killed.
     pub(crate) fn exchange(&self, step: Step) -> mlua::Result<Input> {
         if self.is_killed.get() {
-            return Err(Fault::Killed.into_lua());
+            return Err(self.killed());
         }
         let suspend = self.suspend.borrow().clone();
         let suspend =
@@ -73,10 +86,15 @@ impl Shared {
         match self.inbox.take() {
             Some(Input::Kill) => {
                 self.is_killed.set(true);
-                Err(Fault::Killed.into_lua())
+                Err(self.killed())
             }
             input => Ok(input.expect("the stack is resumed with an input")),
         }
+    }
+
+    /// Returns the error that ends a script.
+    pub(crate) fn killed(&self) -> mlua::Error {
+        Fault::Killed(self.kill_command.get()).into_lua()
     }
 
     /// Counts `steps` steps of work outside the virtual machine, and pauses the script when there
@@ -99,6 +117,7 @@ impl Shared {
         self.proto.set(Proto::Resp2);
         self.repl.set(REPL_ALL);
         self.json.set(JsonSettings::default());
+        self.error_is_counted.set(false);
         self.is_killed.set(false);
         self.native_steps.set(0);
     }

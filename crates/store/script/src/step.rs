@@ -1,20 +1,46 @@
 //! Messages between a script and the caller of the engine.
 
+use std::fmt;
+
 use bytes::Bytes;
 use corosensei::Yielder;
 use resp::{Proto, Reply};
 
 use crate::cache::Sha;
+use crate::function::FunctionId;
 
-/// A call of a script.
+/// A call of a script or function.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The script, which must be in the engine's cache.
-    pub sha: Sha,
-    /// Elements of the table `KEYS`.
+    /// Code to run.
+    pub target: Target,
+    /// Elements of the table `KEYS`, or of a function's first argument.
     pub keys: Vec<Bytes>,
-    /// Elements of the table `ARGV`.
+    /// Elements of the table `ARGV`, or of a function's second argument.
     pub args: Vec<Bytes>,
+}
+
+/// Code that a [`Job`] runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A script, which must be in the engine's cache.
+    Script(Sha),
+    /// A function of a library, which the engine must have loaded.
+    Function {
+        /// Number of the function.
+        id: FunctionId,
+        /// Name of the function, for errors.
+        name: String,
+    },
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Script(sha) => fmt::Display::fmt(sha, f),
+            Target::Function { name, .. } => f.write_str(name),
+        }
+    }
 }
 
 /// Something for which a running script waits.
@@ -62,9 +88,11 @@ pub enum Level {
     Warning,
 }
 
-/// Message to the interpreter's stack: a script to run, or the result of a [`Step`].
+/// Message to the interpreter's stack: code to run or load, or the result of a [`Step`].
 pub(crate) enum Input {
     Run(Job),
+    /// Code of a library to load, from the end of its first line on.
+    Load(Bytes),
     Reply(Reply),
     CpuSeconds(f64),
     GoOn,

@@ -1,12 +1,13 @@
 //! Tests of scripts without a store: the caller's part is played by the test.
 
 mod attacks;
+mod functions;
 mod libraries;
 
 use expect_test::{Expect, expect};
 use resp::{Proto, Reply};
 
-use crate::{Engine, Job, Limits, Step};
+use crate::{Engine, Job, Limits, Step, Target};
 
 /// Runs a script whose calls all get their own arguments as the reply, and checks the script's
 /// reply.
@@ -27,7 +28,7 @@ fn run_in(engine: &mut Engine, source: &str, args: &[&str]) -> String {
     };
     let args = args.iter().map(|arg| arg.to_string().into()).collect();
     let job = Job {
-        sha,
+        target: Target::Script(sha),
         keys: Vec::new(),
         args,
     };
@@ -121,6 +122,14 @@ fn replies_become_values() {
         "redis.setresp(3); return {redis.call('MAP').map.k, redis.call('SET').set.m, redis.call('DOUBLE').double, \
          redis.call('BOOL'), type(redis.call('NULL'))}",
         expect![[r#"[1 Bool(true) 1 Bool(true) "nil"]"#]],
+    );
+}
+
+#[test]
+fn errors_of_commands_are_tables() {
+    check(
+        "local e = redis.pcall('FAIL') return {e.err, e.ignore_error_stats_update, e.source}",
+        expect![[r#"["WRONGTYPE wrong" 1]"#]],
     );
 }
 

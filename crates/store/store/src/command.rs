@@ -6,6 +6,7 @@ mod client;
 mod config;
 mod debug;
 mod emulated;
+mod function;
 mod info;
 mod latency;
 mod pubsub;

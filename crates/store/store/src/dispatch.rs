@@ -224,11 +224,11 @@ fn call(
     if is_shown_late {
         show(state, key, args);
     }
-    let client = &state.clients[key];
-    let failed = client.out.errors() != errors;
-    if failed && let Some(text) = client.out.error_at(mark) {
-        state.stats.error(text);
+    let failed = state.clients[key].out.errors() != errors;
+    if failed {
+        count_error(state, key, mark);
     }
+    let client = &state.clients[key];
     // An unknown command is counted only as an error.
     let Some(command) = command else {
         return (flow, None);
@@ -248,6 +248,16 @@ fn call(
         Counts::Later => {}
     }
     (flow, Some(command))
+}
+
+/// Counts the error reply that starts at `mark`, unless it is that of a command of a script, which
+/// is counted already.
+fn count_error(state: &mut State, key: ClientKey, mark: Mark) {
+    let is_counted = std::mem::take(&mut state.scripts.error_is_counted);
+    let text = state.clients[key].out.error_at(mark);
+    if let Some(text) = text.filter(|_| !is_counted) {
+        state.stats.error(text);
+    }
 }
 
 /// Runs a command about the server, and the script that it requests, if any.

@@ -50,6 +50,7 @@ mod dispatch;
 mod effects;
 mod embedded;
 mod error;
+mod functions;
 mod housekeeping;
 mod latency;
 mod limits;

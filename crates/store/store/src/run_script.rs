@@ -27,22 +27,28 @@ use crate::taken_reply::take_reply;
 pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
     let ScriptCall {
         command,
+        kind,
         job,
         flags,
+        words,
     } = call;
-    let is_read_only = flags.no_writes || command.flags.has(Flags::READONLY);
+    let is_read_only = flags.has(script::Flags::NO_WRITES) || command.flags.has(Flags::READONLY);
     let is_out_of_memory = !state.keyspace.make_room(state.now_ms());
-    if is_out_of_memory && flags.has_shebang && !flags.allow_oom && !is_read_only {
-        let text = "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'";
+    let allows_oom = flags.has(script::Flags::ALLOW_OOM);
+    if flags.has(script::Flags::DECLARED)
+        && let Some(text) = declared_refusal(state, command, flags, is_out_of_memory)
+    {
         return state.clients[key].out.error(text);
     }
     let client = &state.clients[key];
     state.scripts.running = Some(Running {
         caller: key,
         command,
+        kind,
+        words,
         session: Some(Session::for_script(&client.session)),
         is_read_only,
-        allows_oom: flags.allow_oom,
+        allows_oom,
         is_out_of_memory,
         has_written: false,
         is_busy: false,
@@ -57,7 +63,7 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
         0 => Duration::MAX,
         ms => Duration::from_millis(ms as u64),
     };
-    let step = state.scripts.engine_of_script().start(job);
+    let step = state.scripts.running_engine().start(job);
     match drive(state, step, threshold) {
         Some(reply) => {
             state.scripts.running = None;
@@ -67,7 +73,7 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
             let command = state.scripts.running_mut().command.name;
             tracing::warn!(
                 command,
-                "a script runs for longer than busy-reply-threshold; SCRIPT KILL can end it"
+                "a script runs for longer than busy-reply-threshold; SCRIPT KILL or FUNCTION KILL can end it"
             );
             state.scripts.running_mut().is_busy = true;
             state.park_without_keys(key);
@@ -76,15 +82,43 @@ pub(crate) fn run(state: &mut State, key: ClientKey, call: ScriptCall) {
     }
 }
 
+/// Returns the reason why a script that declares its flags may not start, if there is one.
+fn declared_refusal(
+    state: &State,
+    command: &Command,
+    flags: script::Flags,
+    is_out_of_memory: bool,
+) -> Option<String> {
+    if flags.has(script::Flags::NO_WRITES) {
+        return None;
+    }
+    if let Some(fault) = state.persist.refuses_writes(&state.config) {
+        return Some(fault);
+    }
+    if command.flags.has(Flags::READONLY) {
+        let text = "ERR Can not execute a script with write flag using *_ro command.";
+        return Some(text.to_owned());
+    }
+    let lacks_memory = is_out_of_memory && !flags.has(script::Flags::ALLOW_OOM);
+    lacks_memory.then(|| {
+        "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
+            .to_owned()
+    })
+}
+
 /// Runs the script for at most `time`. Returns its reply if it has ended.
 fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
     let started = Instant::now();
     loop {
         step = match step {
-            Step::Done(reply) => return Some(reply),
+            Step::Done(reply) => {
+                let is_counted = state.scripts.running_engine().error_is_counted();
+                state.scripts.error_is_counted = is_counted;
+                return Some(reply);
+            }
             Step::Call(call) => {
                 let reply = run_command(state, &call);
-                state.scripts.engine_of_script().answer(reply)
+                state.scripts.running_engine().answer(reply)
             }
             Step::Pause if time <= started.elapsed() => return None,
             Step::Pause => go_on(state),
@@ -94,7 +128,7 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
             }
             Step::Clock => {
                 let seconds = thread_cpu_time().as_secs_f64();
-                state.scripts.engine_of_script().tell_time(seconds)
+                state.scripts.running_engine().tell_time(seconds)
             }
         };
     }
@@ -102,14 +136,15 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
 
 fn go_on(state: &mut State) -> Step {
     let is_killed = state.scripts.running_mut().is_killed;
-    let engine = state.scripts.engine_of_script();
+    let engine = state.scripts.running_engine();
     match is_killed {
         true => engine.kill(),
         false => engine.go_on(),
     }
 }
 
-fn log(level: Level, text: &str) {
+/// Writes a line that a script logs.
+pub(crate) fn log(level: Level, text: &str) {
     match level {
         Level::Debug => tracing::trace!(target: "script", "{text}"),
         Level::Verbose => tracing::debug!(target: "script", "{text}"),
@@ -127,13 +162,14 @@ fn run_command(state: &mut State, call: &script::Call) -> Reply {
             original = with_original_name(&call.args, own);
             &original
         }
-        NameMeaning::Nothing => return error("ERR Unknown Redis command called from script"),
+        NameMeaning::Nothing => return refuse(state, UNKNOWN_COMMAND),
     };
     let Some(command) = keyspace::command(args) else {
-        return error("ERR Unknown Redis command called from script");
+        return refuse(state, UNKNOWN_COMMAND);
     };
     if let Some(text) = refusal(state, command, args) {
-        return error(&text);
+        state.stats.rejected(command);
+        return refuse(state, &text);
     }
     let running = state.scripts.running_mut();
     let key = running.caller;
@@ -158,6 +194,14 @@ fn run_command(state: &mut State, call: &script::Call) -> Reply {
         false => take_reply(&mut out),
     };
     reply.unwrap_or_else(|| error("ERR the reply is too large for a script"))
+}
+
+const UNKNOWN_COMMAND: &str = "ERR Unknown Redis command called from script";
+
+/// Counts the error of a command that a script may not run, and returns it as the reply.
+fn refuse(state: &mut State, text: &str) -> Reply {
+    state.stats.error(text.as_bytes());
+    error(text)
 }
 
 fn error(text: &str) -> Reply {
@@ -221,7 +265,10 @@ fn finish(state: &mut State, reply: &Reply) {
     if running.is_silent {
         state.clients[key].out.truncate(mark);
     }
-    if let Reply::Error(text) = reply {
+    let is_counted = std::mem::take(&mut state.scripts.error_is_counted);
+    if let Reply::Error(text) = reply
+        && !is_counted
+    {
         state.stats.error(text);
     }
     let ended = Ended {

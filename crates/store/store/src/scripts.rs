@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use keyspace::{Command, Session};
-use script::{Engine, Flags, Job, Limits};
+use script::{Engine, Flags, Job, Limits, Sha};
 
 use crate::client::ClientKey;
+use crate::functions::Functions;
 
 /// Interpreter and running script.
 #[derive(Debug)]
@@ -15,25 +16,56 @@ pub(crate) struct Scripts {
     limits: Limits,
     /// Started by the first command about scripts.
     engine: Option<Engine>,
+    pub(crate) functions: Functions,
     pub(crate) running: Option<Running>,
+    /// True if the script that ended last replied with an error that is in the statistics already.
+    pub(crate) error_is_counted: bool,
     /// Call that the running command requests.
     requested: Option<ScriptCall>,
 }
 
-/// A call of a script by a client.
-#[derive(Debug)]
-pub(crate) struct ScriptCall {
-    /// EVAL or a command like it.
-    pub(crate) command: &'static Command,
-    pub(crate) job: Job,
-    pub(crate) flags: Flags,
+/// Kind of code that a client runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Script,
+    /// A function of a library.
+    Function,
 }
 
-/// The running script.
+impl Kind {
+    /// Returns the reply to most commands while code of this kind runs for too long.
+    pub(crate) fn busy_reply(self) -> &'static str {
+        match self {
+            Kind::Script => {
+                "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+            }
+            Kind::Function => {
+                "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
+            }
+        }
+    }
+}
+
+/// A call of a script or function by a client.
+#[derive(Debug)]
+pub(crate) struct ScriptCall {
+    /// EVAL, FCALL or a command like them.
+    pub(crate) command: &'static Command,
+    pub(crate) kind: Kind,
+    pub(crate) job: Job,
+    pub(crate) flags: Flags,
+    /// The call of a function, for FUNCTION STATS; empty for a script.
+    pub(crate) words: Vec<Bytes>,
+}
+
+/// The running script or function.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) caller: ClientKey,
     pub(crate) command: &'static Command,
+    pub(crate) kind: Kind,
+    /// The call of a function; empty for a script.
+    pub(crate) words: Vec<Bytes>,
     /// Session of the script's commands; `None` while one of them runs.
     pub(crate) session: Option<Session>,
     pub(crate) is_read_only: bool,
@@ -64,7 +96,7 @@ pub(crate) struct Ended {
     pub(crate) rest: Option<Vec<Vec<Bytes>>>,
 }
 
-/// Result of SCRIPT KILL.
+/// Result of SCRIPT KILL or FUNCTION KILL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kill {
     Done,
@@ -72,6 +104,8 @@ pub(crate) enum Kill {
     NotBusy,
     /// The script has changed data.
     HasWritten,
+    /// The other command ends what is running.
+    OtherKind(Kind),
 }
 
 impl Scripts {
@@ -79,7 +113,9 @@ impl Scripts {
         Scripts {
             limits,
             engine: None,
+            functions: Functions::new(limits),
             running: None,
+            error_is_counted: false,
             requested: None,
         }
     }
@@ -97,6 +133,22 @@ impl Scripts {
                 Ok(none.insert(engine))
             }
         }
+    }
+
+    /// Returns the flags that the script or function of a call declares; none for other commands,
+    /// and for calls that will fail.
+    pub(crate) fn declared_flags(&self, command: &Command, args: &[Bytes]) -> Flags {
+        let engine = self.engine.as_ref();
+        let flags = match command.name {
+            "eval" | "eval_ro" => Flags::of_source(&args[1]),
+            "evalsha" | "evalsha_ro" => {
+                let sha = Sha::parse(&args[1]);
+                sha.and_then(|sha| engine?.flags(&sha))
+            }
+            "fcall" | "fcall_ro" => self.functions.find(&args[1]).map(|it| it.flags),
+            _ => None,
+        };
+        flags.unwrap_or_default()
     }
 
     /// Returns the interpreter, if it was started.
@@ -132,9 +184,10 @@ impl Scripts {
         running.is_some_and(|running| running.session.is_none())
     }
 
-    /// Ends the running script at its next step, if it has changed no data.
-    pub(crate) fn kill(&mut self) -> Kill {
+    /// Ends the running script or function at its next step, if it has changed no data.
+    pub(crate) fn kill(&mut self, kind: Kind) -> Kill {
         match &mut self.running {
+            Some(running) if running.kind != kind => Kill::OtherKind(running.kind),
             Some(running) if running.has_written => Kill::HasWritten,
             Some(running) if running.is_busy => {
                 running.is_killed = true;
@@ -178,8 +231,11 @@ impl Scripts {
         self.running.as_mut().expect("a script is running")
     }
 
-    /// Returns the interpreter of the running script.
-    pub(crate) fn engine_of_script(&mut self) -> &mut Engine {
-        self.engine.as_mut().expect("a script is running")
+    /// Returns the interpreter of the running script or function.
+    pub(crate) fn running_engine(&mut self) -> &mut Engine {
+        match self.running_mut().kind {
+            Kind::Script => self.engine.as_mut().expect("a script is running"),
+            Kind::Function => self.functions.engine_of_function(),
+        }
     }
 }

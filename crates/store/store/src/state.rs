@@ -11,6 +11,7 @@ use crate::client::{BlockedCommand, ClientKey, Closing, Peer};
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::{Config, LogLevel};
+use crate::functions::Functions;
 use crate::pause::{Pause, Pauses};
 use crate::persist::Persist;
 use crate::pubsub::Hub;
@@ -82,7 +83,21 @@ impl State {
         state.keyspace.set_journaling(state.persist.is_journaling());
         state.keyspace.set_blob_freezer(reactor::zero_copy);
         state.apply_settings();
+        if let Err(fault) = state.load_functions() {
+            tracing::error!(fault, "cannot load the functions");
+        }
         state
+    }
+
+    /// Loads the functions whose sources are in the keyspace, in place of those that are loaded.
+    ///
+    /// # Errors
+    /// The reason why they cannot be loaded; there are then no functions.
+    pub(crate) fn load_functions(&mut self) -> Result<(), String> {
+        let sources = self.keyspace.functions();
+        self.scripts.functions = Functions::new(self.limits.scripts);
+        self.scripts.functions = Functions::of_sources(self.limits.scripts, sources)?;
+        Ok(())
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

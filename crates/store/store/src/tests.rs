@@ -11,6 +11,7 @@ mod docs;
 mod embedded;
 mod eval;
 mod files;
+mod functions;
 mod pauses;
 mod scripts;
 mod streams;

@@ -22,25 +22,30 @@ const TAIL_BYTES: usize = 10;
 pub(crate) fn dump(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     match cx.read(&args[1]) {
-        Some(value) => out.blob(&Bytes::from(payload(value))),
+        Some(value) => out.blob(&payload(value)),
         None => out.null(),
     }
     Ok(())
 }
 
-fn payload(value: &Value) -> Vec<u8> {
+fn payload(value: &Value) -> Bytes {
     let mut payload = vec![value_kind(value, PAYLOAD_VERSION)];
     let mut writer = Writer::new(&mut payload, true);
     write_value(value, &mut writer);
+    seal(payload)
+}
+
+/// Appends the version and the checksum, which end a payload.
+pub(crate) fn seal(mut payload: Vec<u8>) -> Bytes {
     payload.extend_from_slice(&PAYLOAD_VERSION.to_le_bytes());
     let crc = crc64(0, &payload);
     payload.extend_from_slice(&crc.to_le_bytes());
-    payload
+    payload.into()
 }
 
 /// Returns the payload without its version and checksum. Returns `None` if one of the two is
 /// invalid.
-fn body(payload: &[u8]) -> Option<&[u8]> {
+pub(crate) fn body(payload: &[u8]) -> Option<&[u8]> {
     let (body, tail) = payload.split_at_checked(payload.len().checked_sub(TAIL_BYTES)?)?;
     let version = u16::from_le_bytes(tail[..2].try_into().expect("two bytes"));
     let crc = u64::from_le_bytes(tail[2..].try_into().expect("eight bytes"));

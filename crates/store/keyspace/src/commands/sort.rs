@@ -135,8 +135,8 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
 
 /// Returns the elements in the order of the value. If the command keeps this order (BY without
 /// `*`), DESC reverses the order of lists and sorted sets. A set has no order. If the command does
-/// not sort the set but stores the result, the elements are in byte order, so that the result is
-/// the same on all servers.
+/// not sort the set but stores the result, or belongs to a script, the elements are in byte order,
+/// so that the result is the same on all servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();
@@ -153,7 +153,8 @@ fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, F
                 elements.push(Bytes::copy_from_slice(name));
                 true
             });
-            if request.keeps_order() && request.store.is_some() {
+            let is_fixed = request.store.is_some() || cx.session.is_script;
+            if request.keeps_order() && is_fixed {
                 elements.sort_unstable();
                 if request.descending {
                     elements.reverse();

@@ -1,8 +1,6 @@
 //! Snapshots of the keyspace. A running snapshot must be informed before an entry changes, and when
 //! a value is removed or moved.
 
-use bytes::Bytes;
-
 use super::Keyspace;
 use crate::db::{Entry, IN_VALUE_QUEUE};
 use crate::rdb::Options;
@@ -18,18 +16,6 @@ impl Keyspace {
         // caller that must not block for the whole removal calls `sweep_tagged` before.
         while !self.sweep(usize::MAX) {}
         self.snapshots.start(&self.dbs, &self.functions, options)
-    }
-
-    /// Returns the function libraries of a loaded snapshot. This store cannot call functions, but
-    /// writes the libraries to its next snapshot.
-    #[must_use]
-    pub fn functions(&self) -> &[Bytes] {
-        &self.functions
-    }
-
-    /// Drops the function libraries.
-    pub fn clear_functions(&mut self) {
-        self.functions.clear();
     }
 
     /// Returns whether a snapshot is in progress.

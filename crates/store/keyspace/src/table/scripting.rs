@@ -16,8 +16,30 @@ rows! {
         Service, "Runs the cached script that has the given SHA-1.", "sha1 numkeys:integer [key ...] [arg ...]";
     "evalsha_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "the complexity of the commands in the script",
         Service, "Runs a cached script that only reads data.", "sha1 numkeys:integer [key ...] [arg ...]";
+    "fcall" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "7.0.0", "the complexity of the commands in the function",
+        Service, "Calls a function of a library.", "function numkeys:integer [key ...] [arg ...]";
+    "fcall_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "the complexity of the commands in the function",
+        Service, "Calls a function that only reads data.", "function numkeys:integer [key ...] [arg ...]";
     "function" -2 [], NONE, Scripting, "7.0.0", "see the subcommands",
-        Service, "Replies like a server that has no functions: functions are not supported.";
+        Container, "Controls the libraries of functions and the running function.";
+    "function|delete" 3 [NOSCRIPT WRITE], NONE, Scripting, "7.0.0", "O(1)",
+        Service, "Removes a library.", "library-name";
+    "function|dump" 2 [NOSCRIPT], NONE, Scripting, "7.0.0", "O(N) for N bytes",
+        Service, "Returns all libraries in the form for FUNCTION RESTORE.";
+    "function|flush" -2 [NOSCRIPT WRITE], NONE, Scripting, "7.0.0", "O(N) for N functions",
+        Service, "Removes all libraries.", "[ASYNC | SYNC]";
+    "function|help" 2 [LOADING STALE], NONE, Scripting, "7.0.0", "O(1)",
+        Help, "Lists the subcommands.";
+    "function|kill" 2 [NOSCRIPT ALLOW_BUSY], NONE, Scripting, "7.0.0", "O(1)",
+        Service, "Ends the running function, unless it has changed data.";
+    "function|list" -2 [NOSCRIPT], NONE, Scripting, "7.0.0", "O(N) for N functions",
+        Service, "Returns the libraries and their functions.", "[LIBRARYNAME library-name-pattern] [WITHCODE]";
+    "function|load" -3 [NOSCRIPT WRITE DENYOOM], NONE, Scripting, "7.0.0", "O(N) for N bytes",
+        Service, "Loads a library, and returns its name.", "[REPLACE] function-code";
+    "function|restore" -3 [NOSCRIPT WRITE DENYOOM], NONE, Scripting, "7.0.0", "O(N) for N bytes",
+        Service, "Loads the libraries of FUNCTION DUMP.", "serialized-value [FLUSH | APPEND | REPLACE]";
+    "function|stats" 2 [NOSCRIPT ALLOW_BUSY], NONE, Scripting, "7.0.0", "O(1)",
+        Service, "Returns the running function, and the number of libraries and functions.";
     "script" -2 [], NONE, Scripting, "2.6.0", "see the subcommands",
         Container, "Controls the cache of scripts and the running script.";
     "script|debug" 3 [NOSCRIPT], NONE, Scripting, "3.2.0", "O(1)",

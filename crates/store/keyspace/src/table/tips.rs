@@ -40,6 +40,7 @@ const ROWS: &[(&[&str], &[&str])] = &[
             "command|docs",
             "command|info",
             "command|list",
+            "function|list",
             "hgetall",
             "hkeys",
             "hvals",
@@ -94,6 +95,7 @@ const ROWS: &[(&[&str], &[&str])] = &[
             "response_policy:special",
         ],
         &[
+            "function|stats",
             "info",
             "memory|doctor",
             "memory|malloc-stats",
@@ -102,7 +104,13 @@ const ROWS: &[(&[&str], &[&str])] = &[
     ),
     (
         &["request_policy:all_nodes", "response_policy:all_succeeded"],
-        &["config|set", "latency|reset", "slowlog|reset"],
+        &[
+            "config|set",
+            "latency|reset",
+            "script|flush",
+            "script|load",
+            "slowlog|reset",
+        ],
     ),
     (
         &["request_policy:all_shards", "response_policy:agg_sum"],
@@ -114,7 +122,27 @@ const ROWS: &[(&[&str], &[&str])] = &[
     ),
     (
         &["request_policy:all_shards", "response_policy:all_succeeded"],
-        &["flushall", "flushdb", "memory|purge", "ping"],
+        &[
+            "flushall",
+            "flushdb",
+            "function|delete",
+            "function|flush",
+            "function|load",
+            "function|restore",
+            "memory|purge",
+            "ping",
+        ],
+    ),
+    (
+        &["request_policy:all_shards", "response_policy:one_succeeded"],
+        &["function|kill", "script|kill"],
+    ),
+    (
+        &[
+            "request_policy:all_shards",
+            "response_policy:agg_logical_and",
+        ],
+        &["script|exists"],
     ),
     (&["request_policy:multi_shard"], &["mget"]),
     (

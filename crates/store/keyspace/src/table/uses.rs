@@ -117,7 +117,7 @@ const ROWS: &[(Use, Use, &[&str])] = &[
     ),
     (READ, READ, &["xreadgroup"]),
     (VARIES, VARIES, &["bitfield", "set"]),
-    (CHANGE, CHANGE, &["eval", "evalsha"]),
+    (CHANGE, CHANGE, &["eval", "evalsha", "fcall"]),
     (
         CHANNEL,
         CHANNEL,

@@ -3,14 +3,14 @@
 use expect_test::expect;
 
 use super::{answer, check, run, show};
-use crate::{Engine, Job, Limits, Step};
+use crate::{Engine, Job, Limits, Step, Target};
 
 /// Runs a script, and ends it at its pause number `pauses`. Returns its reply.
 fn killed_after(source: &str, pauses: usize) -> String {
     let mut engine = Engine::new(Limits::default()).expect("memory for an interpreter");
     let sha = engine.load(source.as_bytes()).expect("the script is valid");
     let job = Job {
-        sha,
+        target: Target::Script(sha),
         keys: Vec::new(),
         args: Vec::new(),
     };
@@ -160,7 +160,16 @@ fn nothing_outside_the_sandbox_is_reachable() {
     check("return type(string.dump)", expect![[r#""nil""#]]);
     check("return {loadstring('\\27Lua')}", expect![[r#"[]"#]]);
     check("return tostring(getmetatable(''))", expect![[r#""false""#]]);
-    check("return tostring(getmetatable(_G))", expect![[r#""false""#]]);
+    check(
+        "return {type(getmetatable(_G)), getmetatable(getmetatable(redis)) == getmetatable(_G)}",
+        expect![[r#"["table" 1]"#]],
+    );
+    check(
+        "getmetatable(_G).__index = {}",
+        expect![
+            "-ERR user_script:1: Attempt to modify a readonly table script: 7864baac9e299de907b49c372c6792687dc727c5, on @user_script:1."
+        ],
+    );
 }
 
 #[test]

@@ -104,7 +104,8 @@ type Reload = fn(&mut Persist, &Config, &mut Keyspace, u64) -> Result<(), String
 fn reload(call: &mut Call<'_>, run: Reload) {
     let now_ms = call.state.now_ms();
     let (config, keyspace) = (&call.state.config, &mut call.state.keyspace);
-    match run(&mut call.state.persist, config, keyspace, now_ms) {
+    let reloaded = run(&mut call.state.persist, config, keyspace, now_ms);
+    match reloaded.and_then(|()| call.state.load_functions()) {
         Ok(()) => call.out().ok(),
         Err(text) => call.error(&text),
     }

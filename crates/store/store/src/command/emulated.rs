@@ -1,10 +1,8 @@
-//! Commands for features that this server lacks: replicas, a cluster, modules and functions.
+//! Commands for features that this server lacks: replicas, a cluster and modules.
 //! Queries get the replies of a server that does not use these features. So clients that only ask
 //! about a feature keep working.
 
 use super::call::Call;
-
-const NO_FUNCTIONS: &str = "ERR this server does not support functions yet";
 
 /// ROLE: reports a master without replicas.
 pub(super) fn role(call: &mut Call<'_>) {
@@ -63,19 +61,6 @@ pub(super) fn module(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "list" => call.out().array(0),
         _ => call.error("ERR modules are not supported by this server"),
-    }
-}
-
-/// FUNCTION: replies as a server without functions. Functions that were loaded from a snapshot
-/// cannot be called, but they are written to later snapshots until FUNCTION FLUSH removes them.
-pub(super) fn function(call: &mut Call<'_>) {
-    match call.word(1).as_str() {
-        "flush" => {
-            call.state.keyspace.clear_functions();
-            call.out().ok();
-        }
-        "list" => call.out().array(0),
-        _ => call.error(NO_FUNCTIONS),
     }
 }
 

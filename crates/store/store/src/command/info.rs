@@ -449,7 +449,7 @@ fn keyspace(state: &State, fields: &mut Fields) {
     }
 }
 
-/// Memory of the interpreter of scripts, and of the sources of cached scripts.
+/// Memory of the interpreters, and of the sources of cached scripts and of libraries.
 fn script_memory(state: &State, fields: &mut Fields) {
     let engine = state.scripts.started_engine();
     let interpreter = engine.map_or(0, |engine| engine.used_bytes() as u64);
@@ -462,12 +462,17 @@ fn script_memory(state: &State, fields: &mut Fields) {
         "number_of_cached_scripts",
         engine.map_or(0, script::Engine::scripts),
     );
-    fields.add("number_of_functions", 0);
-    fields.add("number_of_libraries", 0);
-    fields.add("used_memory_vm_functions", 0);
-    fields.add("used_memory_vm_total", interpreter);
-    fields.add("used_memory_vm_total_human", size(interpreter));
-    fields.add("used_memory_functions", 0);
-    fields.add("used_memory_scripts", sources);
-    fields.add("used_memory_scripts_human", size(sources));
+    let functions = &state.scripts.functions;
+    let vm = functions.started_engine();
+    let vm = vm.map_or(0, |engine| engine.used_bytes() as u64);
+    let library_sources = functions.libraries().map(|(_, it)| it.source.len() as u64);
+    let library_sources = library_sources.sum::<u64>();
+    fields.add("number_of_functions", functions.count());
+    fields.add("number_of_libraries", functions.libraries().count());
+    fields.add("used_memory_vm_functions", vm);
+    fields.add("used_memory_vm_total", interpreter + vm);
+    fields.add("used_memory_vm_total_human", size(interpreter + vm));
+    fields.add("used_memory_functions", library_sources);
+    fields.add("used_memory_scripts", sources + library_sources);
+    fields.add("used_memory_scripts_human", size(sources + library_sources));
 }

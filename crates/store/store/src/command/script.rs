@@ -1,10 +1,11 @@
 //! EVAL and the commands like it, and SCRIPT.
 
+use bytes::Bytes;
 use keyspace::Command;
-use script::{Job, Sha};
+use script::{Job, Sha, Target};
 
 use super::call::Call;
-use crate::scripts::{Kill, ScriptCall};
+use crate::scripts::{Kill, Kind, ScriptCall};
 
 const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";
 
@@ -18,16 +19,7 @@ pub(super) fn eval(call: &mut Call<'_>) {
 }
 
 fn script_call(call: &mut Call<'_>, command: &'static Command) -> Result<ScriptCall, String> {
-    let keys_count = resp::parse_int(&call.args[2]);
-    let keys_count = keys_count.ok_or("ERR value is not an integer or out of range")?;
-    let last = call.args.len() - 3;
-    let keys_count = match usize::try_from(keys_count) {
-        Err(_) => return Err("ERR Number of keys can't be negative".to_owned()),
-        Ok(count) if last < count => {
-            return Err("ERR Number of keys can't be greater than number of args".to_owned());
-        }
-        Ok(count) => count,
-    };
+    let (keys, args) = split_keys(call.args, "ERR value is not an integer or out of range")?;
     let engine = call.state.scripts.engine()?;
     let sha = match command.name {
         "eval" | "eval_ro" => engine
@@ -36,17 +28,30 @@ fn script_call(call: &mut Call<'_>, command: &'static Command) -> Result<ScriptC
         _ => Sha::parse(&call.args[1]).ok_or(NO_SCRIPT)?,
     };
     let flags = engine.find(&sha).ok_or(NO_SCRIPT)?;
-    let (keys, args) = call.args[3..].split_at(keys_count);
-    let job = Job {
-        sha,
-        keys: keys.to_vec(),
-        args: args.to_vec(),
-    };
     Ok(ScriptCall {
         command,
-        job,
+        kind: Kind::Script,
+        job: Job {
+            target: Target::Script(sha),
+            keys,
+            args,
+        },
         flags,
+        words: Vec::new(),
     })
+}
+
+/// Keys and other arguments of a script or function.
+type KeysAndArgs = (Vec<Bytes>, Vec<Bytes>);
+
+/// Divides the arguments of a script or function into keys and others. `not_a_number` is the error
+/// reply if the number of keys is not a number.
+pub(super) fn split_keys(args: &[Bytes], not_a_number: &str) -> Result<KeysAndArgs, String> {
+    let count = resp::parse_int(&args[2]).ok_or(not_a_number)?;
+    let count = usize::try_from(count).map_err(|_| "ERR Number of keys can't be negative")?;
+    let split = args[3..].split_at_checked(count);
+    let (keys, args) = split.ok_or("ERR Number of keys can't be greater than number of args")?;
+    Ok((keys.to_vec(), args.to_vec()))
 }
 
 /// SCRIPT: the cache of scripts, and the running script.
@@ -57,7 +62,7 @@ pub(super) fn script(call: &mut Call<'_>) {
         ("flush", 2) => flush(call),
         ("flush", 3) if matches!(call.word(2).as_str(), "async" | "sync") => flush(call),
         ("flush", _) => call.error("ERR SCRIPT FLUSH only support SYNC|ASYNC option"),
-        ("kill", 2) => kill(call),
+        ("kill", 2) => reply_to_kill(call, Kind::Script),
         ("debug", 3) if call.word(2) == "no" => call.out().ok(),
         ("debug", 3) => call.error("ERR this server has no debugger for scripts"),
         _ => call.unknown_subcommand(),
@@ -94,9 +99,11 @@ fn flush(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-fn kill(call: &mut Call<'_>) {
-    match call.state.scripts.kill() {
+/// SCRIPT KILL and FUNCTION KILL: ends the running script or function.
+pub(super) fn reply_to_kill(call: &mut Call<'_>, kind: Kind) {
+    match call.state.scripts.kill(kind) {
         Kill::Done => call.out().ok(),
+        Kill::OtherKind(running) => call.error(running.busy_reply()),
         Kill::NotBusy => call.error("NOTBUSY No scripts in execution right now."),
         Kill::HasWritten => call.error(
             "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the \

@@ -8,7 +8,7 @@ use keyspace::Command;
 
 use super::call::Call;
 use super::{
-    auth, client, config, debug, emulated, info, latency, pubsub, script, server, slowlog,
+    auth, client, config, debug, emulated, function, info, latency, pubsub, script, server, slowlog,
 };
 use crate::client::ClientKey;
 use crate::state::State;
@@ -93,7 +93,9 @@ const ROWS: &[(&str, Handler, Rules)] = &[
     ("waitaof", emulated::waitaof, Rules::NONE),
     ("cluster", emulated::cluster, Rules::NONE),
     ("module", emulated::module, Rules::NONE),
-    ("function", emulated::function, Rules::NONE),
+    ("function", function::function, Rules::NONE),
+    ("fcall", function::fcall, Rules::WAITS_LIKE_WRITE),
+    ("fcall_ro", function::fcall, Rules::NONE),
     ("script", script::script, Rules::NONE),
     ("eval", script::eval, Rules::WAITS_LIKE_WRITE),
     ("eval_ro", script::eval, Rules::NONE),

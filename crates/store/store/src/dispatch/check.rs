@@ -43,9 +43,10 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
         return Verdict::Runs;
     };
     let client = &state.clients[key];
-    let refusal = refusal(client, command).or_else(|| {
-        let is_refused = state.scripts.is_busy() && !runs_beside_script(command, args);
-        is_refused.then(|| BUSY.to_owned())
+    let refusal = refusal(state, client, command, args).or_else(|| {
+        let running = state.scripts.running.as_ref().filter(|it| it.is_busy)?;
+        let is_refused = !runs_beside_script(command, args);
+        is_refused.then(|| running.kind.busy_reply().to_owned())
     });
     let refusal = refusal.or_else(|| {
         let reports = command.flags.has(Flags::WRITE) || rules(command).has(Rules::REPORTS_DISK);
@@ -57,14 +58,12 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
         return Verdict::Refused;
     }
     match state.pauses.current() {
-        Some(pause) if pause.all || changes_data(client, command) => Verdict::Postponed,
+        Some(pause) if pause.all || changes_data(state, client, command, args) => {
+            Verdict::Postponed
+        }
         _ => Verdict::Runs,
     }
 }
-
-/// Reply to most commands while a script runs for too long.
-const BUSY: &str =
-    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 
 /// Returns whether a command may run while a script of another client is running.
 fn runs_beside_script(command: &Command, args: &[Bytes]) -> bool {
@@ -73,7 +72,7 @@ fn runs_beside_script(command: &Command, args: &[Bytes]) -> bool {
 }
 
 /// Returns `None` if this client may run the command, and otherwise the error reply.
-fn refusal(client: &Client, command: &Command) -> Option<String> {
+fn refusal(state: &State, client: &Client, command: &Command, args: &[Bytes]) -> Option<String> {
     if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
         return Some("NOAUTH Authentication required.".to_owned());
     }
@@ -84,19 +83,28 @@ fn refusal(client: &Client, command: &Command) -> Option<String> {
         ));
     }
     // Redis treats a client in `MONITOR` mode as a replica, which may neither read nor change data.
-    if client.monitor && (command.flags.has(Flags::READONLY) || changes_data(client, command)) {
+    let touches_data =
+        || command.flags.has(Flags::READONLY) || changes_data(state, client, command, args);
+    if client.monitor && touches_data() {
         return Some("ERR Replica can't interact with the keyspace".to_owned());
     }
     None
 }
 
 /// Returns whether a command may change data, or has to wait during a pause like commands that
-/// change data. For EXEC, the commands of the transaction decide.
-fn changes_data(client: &Client, command: &Command) -> bool {
-    match command.name {
-        "exec" => client.session.multi_writes(),
-        _ => command.flags.has(Flags::WRITE) || rules(command).has(Rules::WAITS_LIKE_WRITE),
+/// change data. For EXEC, the commands of the transaction decide; for a script or function, the
+/// flags that it declares.
+fn changes_data(state: &State, client: &Client, command: &Command, args: &[Bytes]) -> bool {
+    if command.name == "exec" {
+        let mut queued = client.session.queued().iter();
+        return queued.any(|args| {
+            let command = keyspace::command(args);
+            command.is_some_and(|command| changes_data(state, client, command, args))
+        });
     }
+    let writes = command.flags.has(Flags::WRITE) || rules(command).has(Rules::WAITS_LIKE_WRITE);
+    let declared = || state.scripts.declared_flags(command, args);
+    writes && !declared().has(script::Flags::NO_WRITES)
 }
 
 fn refuse(state: &mut State, key: ClientKey, command: &'static Command, text: &str) {

@@ -15,6 +15,7 @@ use super::manifest::{Listed, Manifest};
 use super::paths::{Paths, Unwritten};
 use crate::Error;
 use crate::config::Config;
+use crate::functions;
 use crate::rename::{NameMeaning, Renames, with_original_name};
 use crate::settings::ZERO_COPY_ALLOCATOR;
 
@@ -188,6 +189,7 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
     session.set_replay(true);
     let flush = [Bytes::from_static(b"FLUSHALL")];
     keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
+    keyspace.set_functions(Vec::new());
     // The data loaded next is on disk already, so the removal of the old data needs no snapshot.
     keyspace.effects.flushed_all = false;
 }
@@ -451,6 +453,9 @@ impl<'a> Replay<'a> {
             Outcome::Block(_) => Err(
                 "the command can block, but an AOF may not contain commands that block".to_owned(),
             ),
+            Outcome::Service(command) if command.name.starts_with("function|") => {
+                functions::replay(self.keyspace, args)
+            }
             Outcome::Service(command) => Err(format!(
                 "'{}' is not a write command, but an AOF may contain only write commands",
                 command.name

@@ -43,14 +43,6 @@ pub(crate) fn open(
     snapshot::remove_unfinished(&paths.journals, &paths.stem);
     let loaded = load::load(config, keyspace, now_ms)?;
     keyspace.effects.flushed_all = false;
-    let libraries = keyspace.functions().len();
-    if 0 < libraries {
-        tracing::warn!(
-            libraries,
-            "the snapshot contains functions: this server cannot call them, but writes them to the \
-             next snapshot"
-        );
-    }
     if !config.appendonly {
         return Ok(None);
     }

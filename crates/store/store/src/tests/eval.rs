@@ -75,6 +75,8 @@ fn calls_of_scripts_are_checked() {
         a~ -ERR Write commands are not allowed from read-only scripts. script: 
         a> EVAL "#!lua flags=no-writes\nreturn redis.call('set', 'k', 'v')" 0
         a~ -ERR Write commands are not allowed from read-only scripts. script: 
+        a> EVAL_RO "#!lua\nreturn 1" 0
+        a< -ERR Can not execute a script with write flag using *_ro command.
         a> EVAL "#!lua flags=other\nreturn 1" 0
         a< -ERR Unexpected flag in script shebang: other
         a> EVAL_RO "return redis.call('exists', 'k')" 0
@@ -281,6 +283,80 @@ fn scripts_that_only_read_publish_nothing() {
         a~ -ERR Write commands are not allowed from read-only scripts.
         a> EVAL "return redis.call('publish', 'c', 'm')" 0
         a< 0
+        "#,
+    );
+}
+
+#[test]
+fn errors_of_commands_are_counted_once() {
+    check(
+        "",
+        r#"
+        a> EVAL "return redis.call('select', 99)" 0
+        a~ -ERR DB index is out of range script: 
+        a> EVAL "return redis.pcall('select', 99)" 0
+        a< -ERR DB index is out of range
+        a> EVAL "return redis.pcall('select', 99).err" 0
+        a< "ERR DB index is out of range"
+        a> EVAL_RO "return redis.pcall('set', 'k', 'v')" 0
+        a< -ERR Write commands are not allowed from read-only scripts.
+        a> EVAL "return redis.error_reply('MINE text')" 0
+        a< -MINE text
+        a> EVAL "return {err = 'MINE other'}" 0
+        a< -MINE other
+        a> INFO errorstats
+        a~ errorstat_ERR:count=4\r\nerrorstat_MINE:count=2\r\n
+        a> INFO commandstats
+        a~ cmdstat_set:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0
+        "#,
+    );
+}
+
+#[test]
+fn a_pause_of_writes_delays_scripts_by_their_flags() {
+    check(
+        "",
+        r##"
+        a> FUNCTION LOAD "#!lua name=l\nredis.register_function('f', function() return 3 end) redis.register_function{function_name='g', callback=function() return 4 end, flags={'no-writes'}}"
+        a< "l"
+        a> CLIENT PAUSE 500 WRITE
+        a< OK
+        b> EVAL "#!lua flags=no-writes\nreturn 1" 0
+        b< 1
+        b> FCALL g 0
+        b< 4
+        b> EVAL_RO "return 2" 0
+        b< 2
+        b> MULTI
+        b< OK
+        b> EVAL "#!lua flags=no-writes\nreturn 1" 0
+        b< QUEUED
+        b> EXEC
+        b< [1]
+        b> MULTI
+        b< OK
+        b> EVAL "return 1" 0
+        b< QUEUED
+        b> EXEC
+        b<
+        c> FCALL f 0
+        c<
+        wait 600
+        b< [1]
+        c< 3
+        "##,
+    );
+}
+
+#[test]
+fn sort_of_a_set_has_a_fixed_order_in_scripts() {
+    check(
+        "",
+        r#"
+        a> SADD s c a b 10 9
+        a< 5
+        a> EVAL "return redis.call('sort', 's', 'by', 'none')" 0
+        a< ["10" "9" "a" "b" "c"]
         "#,
     );
 }

@@ -628,11 +628,9 @@ fn write_snapshot(keyspace: &mut Keyspace, dir: &Dir) {
     fs::write(dir.0.join("dump.rdb"), bytes).expect("written");
 }
 
-#[test]
-fn the_changes_of_a_script_are_one_transaction() {
-    let dir = Dir::new("script");
-    let config = dir.config("");
-    let (keyspace, persist) = open(&config).expect("sound");
+/// Opens the store's files, sends commands as a client, and returns the replies.
+fn serve(config: &Config, calls: &[&[&str]]) -> String {
+    let (keyspace, persist) = open(config).expect("sound");
     let mut state = State::new(config.clone(), Limits::default(), keyspace, persist);
     let peer = Peer {
         address: "a:1".to_owned(),
@@ -642,12 +640,62 @@ fn the_changes_of_a_script_are_one_transaction() {
         is_unix: false,
     };
     let key = state.admit(peer).expect("room for a client");
+    for words in calls {
+        let call: Vec<Bytes> = words
+            .iter()
+            .map(|word| Bytes::copy_from_slice(word.as_bytes()))
+            .collect();
+        dispatch(&mut state, key, &call, Prefetched::default());
+    }
+    String::from_utf8_lossy(&state.clients[key].out.to_bytes()).into_owned()
+}
+
+#[test]
+fn functions_outlive_a_restart() {
+    let dir = Dir::new("libraries");
+    let config = dir.config("");
+    let library = |name: &str, number: u32| {
+        format!(
+            "#!lua name={name}\nredis.register_function('{name}', function() return {number} end)"
+        )
+    };
+    let (one, two, other) = (library("one", 1), library("two", 2), library("one", 3));
+    let loaded = serve(
+        &config,
+        &[
+            &["FUNCTION", "LOAD", &one],
+            &["FUNCTION", "LOAD", &two],
+            &["FUNCTION", "LOAD", "REPLACE", &other],
+            &["FUNCTION", "DELETE", "two"],
+            &["FCALL", "one", "0"],
+        ],
+    );
+    assert_eq!(
+        loaded,
+        "$3\r\none\r\n$3\r\ntwo\r\n$3\r\none\r\n+OK\r\n:3\r\n"
+    );
+    let found = serve(&config, &[&["FCALL", "one", "0"], &["FCALL", "two", "0"]]);
+    assert_eq!(found, ":3\r\n-ERR Function not found\r\n");
+
+    let (mut keyspace, _persist) = open(&config).expect("sound");
+    write_snapshot(&mut keyspace, &dir);
+    let snapshot_only = dir.config("appendonly no");
+    let found = serve(
+        &snapshot_only,
+        &[&["FUNCTION", "FLUSH"], &["FUNCTION", "LIST"]],
+    );
+    assert_eq!(found, "+OK\r\n*0\r\n");
+    let found = serve(&snapshot_only, &[&["FCALL", "one", "0"]]);
+    assert_eq!(found, ":3\r\n");
+}
+
+#[test]
+fn the_changes_of_a_script_are_one_transaction() {
+    let dir = Dir::new("script");
+    let config = dir.config("");
     let source = "redis.call('set', 'a', 1) redis.call('get', 'a') redis.set_repl(redis.REPL_NONE) \
                   redis.call('set', 'b', 1) redis.set_repl(redis.REPL_ALL) return redis.call('incr', 'a')";
-    let call = ["EVAL", source, "0"].map(Bytes::from);
-    dispatch(&mut state, key, &call, Prefetched::default());
-    assert_eq!(state.clients[key].out.to_bytes(), ":2\r\n");
-    drop(state);
+    assert_eq!(serve(&config, &[&["EVAL", source, "0"]]), ":2\r\n");
     let journal = fs::read_to_string(dir.increment()).expect("text");
     let words: Vec<&str> = journal
         .lines()

@@ -1,7 +1,7 @@
 //! Fuzz target for the store's Lua scripts.
 
 use ::resp::{Proto, Reply};
-use ::script::{Call, Engine, Job, Limits, Step};
+use ::script::{Call, Engine, Job, LibraryHead, Limits, Step, Target};
 
 /// Number of steps after which a script is killed.
 const STEPS_MAX: u32 = 50;
@@ -21,20 +21,21 @@ pub fn script(bytes: &[u8]) {
     if let Ok(sha) = engine.load(bytes) {
         let argument = bytes::Bytes::copy_from_slice(bytes);
         let step = engine.start(Job {
-            sha,
+            target: Target::Script(sha),
             keys: vec![argument.clone()],
             args: vec![argument.clone()],
         });
         finish(&mut engine, step, &argument);
         assert!(!engine.is_running(), "the script has ended");
     }
+    library(&mut engine, bytes);
     assert!(
         engine.used_bytes() <= limits.memory_bytes_max,
         "memory is limited"
     );
     let sha = engine.load(PROBE).expect("a valid script is loaded");
     let step = engine.start(Job {
-        sha,
+        target: Target::Script(sha),
         keys: Vec::new(),
         args: Vec::new(),
     });
@@ -44,6 +45,29 @@ pub fn script(bytes: &[u8]) {
     let texts = ["xxx", "[1]", "7"].map(|text| Reply::Bulk(text.into()));
     assert_eq!(values[0], Reply::Int(0));
     assert_eq!(values[1..], texts);
+}
+
+/// Loads `bytes` as a library of functions, and calls and removes each function.
+fn library(engine: &mut Engine, bytes: &[u8]) {
+    let Ok(head) = LibraryHead::parse(bytes) else {
+        return;
+    };
+    let code = bytes::Bytes::copy_from_slice(&bytes[head.bytes..]);
+    let step = engine.start_load(code.clone());
+    finish(engine, step, &code);
+    for function in engine.take_registered() {
+        let step = engine.start(Job {
+            target: Target::Function {
+                id: function.id,
+                name: function.name,
+            },
+            keys: vec![code.clone()],
+            args: vec![code.clone()],
+        });
+        finish(engine, step, &code);
+        let dropped = engine.drop_function(function.id);
+        dropped.expect("removing a function needs no memory");
+    }
 }
 
 /// Runs a started script to its end. The script is killed if it takes too many steps.
