@@ -138,7 +138,7 @@ export class Visit {
     watchOrigins(context, [new URL(this.site.root).origin], this.failures);
   }
 
-  /** Opens a tab of somebody else, who has no cookies. The caller closes its context. */
+  /** Opens a tab of another person, without cookies. The caller closes its context. */
   async openOther(options: BrowserContextOptions = {}): Promise<Page> {
     const browser = this.context.browser();
     assert.ok(browser);

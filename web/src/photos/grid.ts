@@ -2,7 +2,7 @@ import { effect, signal } from "@preact/signals";
 
 import { rowAt, rowOf } from "./layout.ts";
 import { sectionElements } from "./month.ts";
-import { LoadQueue } from "./queue.ts";
+import { LoadQueue, loadsMax } from "./queue.ts";
 import { Scroller } from "./scroller.ts";
 import type { Section } from "./sections.ts";
 import { favourites, selection } from "./selection.ts";
@@ -392,14 +392,4 @@ export class Grid {
       }
     }
   }
-}
-
-/**
- * Returns the number of pictures that may load at a time. Browsers open six connections to an
- * HTTP/1.1 server.
- */
-function loadsMax(): number {
-  const [entry] = performance.getEntriesByType("navigation");
-  const protocol = entry instanceof PerformanceNavigationTiming ? entry.nextHopProtocol : "";
-  return /^h[23]/.test(protocol) ? 24 : 6;
 }

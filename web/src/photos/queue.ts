@@ -49,3 +49,13 @@ export class LoadQueue<T> {
     }
   }
 }
+
+/**
+ * Returns the number of pictures that may load at a time. Browsers open six connections to an
+ * HTTP/1.1 server.
+ */
+export function loadsMax(): number {
+  const [entry] = performance.getEntriesByType("navigation");
+  const protocol = entry instanceof PerformanceNavigationTiming ? entry.nextHopProtocol : "";
+  return /^h[23]/.test(protocol) ? 24 : 6;
+}
