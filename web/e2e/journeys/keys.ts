@@ -12,7 +12,7 @@ const STEPS_MAX = 40;
 /** All with the keyboard: a picture is opened, is downloaded, becomes a favourite, and is closed. */
 export const keys: Journey = {
   name: "keys",
-  isSmoke: false,
+  isSmoke: true,
   // The journey changes favourites.
   logsIn: true,
   run: async (visit) => {

@@ -1,1 +1,0 @@
-import{E as o,G as t,va as r}from"./chunk-N33TIEY4.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-CKBAXLFR.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};

@@ -1,1 +1,0 @@
-import{a as r}from"./chunk-AJX3FPII.js";import{G as o,na as t,pa as n,va as i}from"./chunk-N33TIEY4.js";function s({text:p,label:c}){let m=async()=>i(o(await r(p)?"copied":"photos.notCopied"));return t(n,{icon:"copy",label:c,onClick:()=>{m()}})}export{s as a};

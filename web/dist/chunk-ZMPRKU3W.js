@@ -1,0 +1,1 @@
+import{E as o,G as t,va as r}from"./chunk-FBKN5CXF.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-EOJX2XK6.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
