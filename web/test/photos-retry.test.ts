@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 
 import { needsLogin } from "../src/api.ts";
-import { judge } from "../src/photos/retry.ts";
+import { decideRetry } from "../src/photos/retry.ts";
 import { Source } from "../src/photos/source.ts";
 import { logIn } from "../src/session.ts";
 
@@ -25,37 +25,37 @@ const problem = (status: number, title: string, headers = {}) => Response.json({
 
 test("a picture that the server can convert is loaded again at once, and given up after some attempts", async (context) => {
   const asked = respond(context, new Response(), new Response(), new Response());
-  assert.deepEqual(await judge("/a.jpg", 0, 0), { attempt: 1, pause: 0 });
-  assert.deepEqual(await judge("/a.jpg", 1), { attempt: 2, pause: 2000 });
-  assert.equal((await judge("/a.jpg", 1, 0)).why, "");
+  assert.deepEqual(await decideRetry("/a.jpg", 0, 0), { attempt: 1, pause: 0 });
+  assert.deepEqual(await decideRetry("/a.jpg", 1), { attempt: 2, pause: 2000 });
+  assert.equal((await decideRetry("/a.jpg", 1, 0)).why, "");
   assert.deepEqual(asked, ["/a.jpg?h=8", "/a.jpg?h=8", "/a.jpg?h=8"]);
 });
 
 test("a picture that cannot be decoded has the server's reason", async (context) => {
   respond(context, problem(422, "the picture cannot be decoded"));
-  assert.equal((await judge("/a.jpg", 0)).why, "the picture cannot be decoded");
+  assert.equal((await decideRetry("/a.jpg", 0)).why, "the picture cannot be decoded");
 });
 
 test("attempts while the server is busy do not count, and a lost connection is retried", async (context) => {
   respond(context, problem(503, "busy", { "retry-after": "7" }), new TypeError("failed to fetch"), new TypeError("failed to fetch"));
-  assert.deepEqual(await judge("/a.jpg", 3), { attempt: 3, pause: 7000 });
-  assert.deepEqual(await judge("/a.jpg", 3), { attempt: 4, pause: 8000 });
-  assert.equal((await judge("/a.jpg", 9)).why, "");
+  assert.deepEqual(await decideRetry("/a.jpg", 3), { attempt: 3, pause: 7000 });
+  assert.deepEqual(await decideRetry("/a.jpg", 3), { attempt: 4, pause: 8000 });
+  assert.equal((await decideRetry("/a.jpg", 9)).why, "");
 });
 
 test("all pictures that need a login wait for the one that the page asks for", async (context) => {
   respond(context, problem(401, "log in"), problem(401, "log in"));
   const ends: string[] = [];
-  const verdicts = ["/a.jpg", "/b.jpg"].map(async (file, index) => {
-    const verdict = await judge(file, index);
+  const decisions = ["/a.jpg", "/b.jpg"].map(async (file, index) => {
+    const decision = await decideRetry(file, index);
     ends.push(file);
-    return verdict;
+    return decision;
   });
   await new Promise((resolve) => setImmediate(resolve));
   assert.ok(needsLogin.value);
   assert.deepEqual(ends, []);
   await logIn("ann", "secret");
-  assert.deepEqual(await Promise.all(verdicts), [{ attempt: 0, pause: 0 }, { attempt: 1, pause: 0 }]);
+  assert.deepEqual(await Promise.all(decisions), [{ attempt: 0, pause: 0 }, { attempt: 1, pause: 0 }]);
   assert.ok(!needsLogin.value);
 });
 

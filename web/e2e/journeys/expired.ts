@@ -8,7 +8,7 @@ const REFUSAL = { status: 401, contentType: "application/problem+json", body: JS
 /** Session that ends while the timeline is open: the page asks for a login once, and then shows the pictures. */
 export const expired: Journey = {
   name: "expired",
-  isSmoke: false,
+  isSmoke: true,
   logsIn: true,
   run: async (visit) => {
     const { page, variant, site } = visit;

@@ -109,7 +109,8 @@ async function months(visit: Visit): Promise<void> {
   await dialog.getByRole("button", { name: text(variant, "photos.go") }).click();
   await dialog.waitFor({ state: "detached" });
   visit.expectFailures(/damaged/);
-  await page.getByRole("list", { name: oldest.split(" · ")[0] ?? "", exact: true }).waitFor();
+  // The list itself has no size.
+  await page.getByRole("list", { name: oldest.split(" · ")[0] ?? "", exact: true }).getByRole("listitem").first().waitFor();
 }
 
 /** Goes down into nested folders by their cards, and up again by the path at the top. */

@@ -11,10 +11,10 @@ export function backoff(attempt: number, retryAfterSeconds: number | undefined):
 const ATTEMPTS_MAX = 8;
 
 /** Decision about a picture that did not load. */
-export interface Verdict {
+export interface RetryDecision {
   /** Reason why the picture cannot be shown; absent if it may be loaded again. */
   readonly why?: string;
-  /** Number of attempts that count, for the next verdict. */
+  /** Number of attempts that count, for the next decision. */
   readonly attempt: number;
   /** Milliseconds to wait before the next load. */
   readonly pause: number;
@@ -28,7 +28,7 @@ export interface Verdict {
  * those without a login
  * @param max number of attempts after which a picture that the server can convert is given up
  */
-export async function judge(file: string, attempt: number, max = ATTEMPTS_MAX): Promise<Verdict> {
+export async function decideRetry(file: string, attempt: number, max = ATTEMPTS_MAX): Promise<RetryDecision> {
   const before = session.peek();
   const refusal = await request(`${file}?h=8`, { accept: "image/*" }).then(() => null, (error: ApiError) => error);
   const { status, message: why, retryAfter } = refusal ?? { status: 200, message: "", retryAfter: 0 };

@@ -2,7 +2,7 @@ import { ApiError } from "../api.ts";
 import { url } from "../base.ts";
 import { type Details, type Served, servedFrom } from "./details.ts";
 import { placeholder } from "./names.ts";
-import { judge } from "./retry.ts";
+import { decideRetry } from "./retry.ts";
 import type { Picture } from "./source.ts";
 import { FITTED, type Pose, type Size, contained, fitted, isHigher, rung, zoomMax } from "./zoom.ts";
 
@@ -168,7 +168,7 @@ export class Slide {
 
   /** Learns why the image did not load. Retries if the reason may pass. */
   async #failed(width: number, attempt: number): Promise<void> {
-    const { why, attempt: next, pause } = await judge(this.picture.file, attempt, 0);
+    const { why, attempt: next, pause } = await decideRetry(this.picture.file, attempt, 0);
     if (this.#isGone) return;
     if (why === undefined) this.#timer = setTimeout(() => this.#load(width, next), pause);
     else this.#fail(why);
@@ -179,7 +179,7 @@ export class Slide {
    * files, which the server sends unchanged, and show an empty frame.
    */
   async #check(): Promise<void> {
-    const { why } = await judge(this.picture.file, 0, 0);
+    const { why } = await decideRetry(this.picture.file, 0, 0);
     if (why !== undefined) this.#fail(why);
   }
 

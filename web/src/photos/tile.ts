@@ -1,7 +1,7 @@
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { labelOf, nameOf, placeholder } from "./names.ts";
-import { judge } from "./retry.ts";
+import { decideRetry } from "./retry.ts";
 import type { Picture } from "./source.ts";
 
 /** Heights in which the grid requests pictures. */
@@ -161,7 +161,7 @@ export class Tile {
   async #failed(): Promise<void> {
     const { picture } = this;
     if (!picture || !this.#image.srcset) return;
-    const { why, attempt, pause } = await judge(picture.file, this.#attempt);
+    const { why, attempt, pause } = await decideRetry(picture.file, this.#attempt);
     if (this.picture !== picture) return;
     if (why === undefined) {
       this.#attempt = attempt;

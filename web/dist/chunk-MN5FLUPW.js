@@ -1,1 +1,0 @@
-import{I as n}from"./chunk-SLYULJAD.js";function t(e){return e instanceof Error&&e.message?e.message:n("error.unreachable")}export{t as a};

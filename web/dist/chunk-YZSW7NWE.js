@@ -1,1 +1,0 @@
-import{G as o,I as t,ya as r}from"./chunk-SLYULJAD.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-5WQ46YPB.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
