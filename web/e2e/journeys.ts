@@ -5,6 +5,7 @@ import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
 import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
+import { gapless } from "./journeys/gapless.ts";
 import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
@@ -42,5 +43,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, recovery, shares,
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, gapless, recovery, shares,
 ];
