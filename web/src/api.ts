@@ -25,7 +25,9 @@ export const reachable = signal(true);
 /** True once a request was refused because it needs a login; cleared after the login. */
 export const needsLogin = signal(false);
 
-/** Increases when requests that failed may succeed: after a login, and once the server responds again. */
+/**
+ * Increases when requests that failed may succeed: after a login, and once the server responds again.
+ */
 export const recoveries = signal(0);
 
 interface Options {

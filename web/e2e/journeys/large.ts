@@ -20,7 +20,7 @@ const SHOWN_MAX = 100;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Album with 1,200 tracks and artist with 510 albums: all are shown, few at a time, and all are played. */
+/** Album with 1,200 tracks, artist with 510 albums: all are shown, few at a time, and played. */
 export const large: Journey = {
   name: "large",
   isSmoke: false,
@@ -66,7 +66,10 @@ async function fulfill(route: Route, change: (whole: Item) => Item, offsets: num
   await route.fulfill({ response, json: Object.fromEntries(part) });
 }
 
-/** Returns an object with `count` items in its list. Their titles have numbers, and the files are those of the real items. */
+/**
+ * Returns an object with `count` items in its list. Their titles have numbers, and their files are
+ * those of the real items.
+ */
 function enlarge(whole: Item, list: "tracks" | "albums", count: number): Item {
   const real = whole[list] as Item[];
   const items = Array.from({ length: count }, (_, index) => {

@@ -14,7 +14,7 @@ const [album] = ALBUMS;
 const SOUND = /\/music\/[^?]*\.(flac|mp3|opus)$|\/stream\?/;
 /** Requests that need a login once the session has expired: sound and lists. */
 const GUARDED = new RegExp(`${SOUND.source}|/-/api/(albums|artists|tracks)`);
-/** Position from which the music goes on after the login, in seconds: one jump from the beginning. */
+/** Position from which the music goes on after the login, in seconds: that of one jump. */
 const KEPT_S = 5;
 
 /**
@@ -113,7 +113,7 @@ function secondsPlayed(): number {
   return Number(document.querySelector<HTMLInputElement>(".player .range")?.value);
 }
 
-/** Returns the position of the player once the music goes on behind `kept` seconds. Runs in the page. */
+/** Returns the position once the music goes on behind `kept` seconds. Runs in the page. */
 function isPastKept(kept: number): number | false {
   const seconds = Number(document.querySelector<HTMLInputElement>(".player .range")?.value);
   if (seconds < kept) throw new Error(`the music went on at ${seconds} s`);

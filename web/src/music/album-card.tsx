@@ -58,7 +58,7 @@ export async function enqueueAlbum(id: string, isNext: boolean): Promise<void> {
   await withTracks([id], (tracks) => enqueue(tracks, isNext));
 }
 
-/** Loads as many tracks of albums as the queue can hold, and passes them to a function of the player. */
+/** Loads as many tracks of albums as the queue can hold, and passes them to the player. */
 export async function withTracks(ids: readonly string[], use: (tracks: readonly FullTrack[]) => void): Promise<void> {
   try {
     use(await loadTracks(ids, ENTRIES_MAX));

@@ -68,7 +68,7 @@ export function ArtistView({ id }: { id: string }) {
     if (artist) document.title = `${artist.name} · Pelton`;
   }, [artist]);
   if (error) return <Failure error={error} retry={reload} />;
-  // The key separates the empty cards from the albums, which would be moved down by the header otherwise.
+  // Without the key, the header would move the empty cards down, a layout shift.
   const grid = <ArtistAlbums key={albums ? "albums" : "loading"} albums={albums} />;
   if (!artist || !albums) return <div aria-busy="true">{grid}</div>;
   const ids = albums.map((album) => album.id);

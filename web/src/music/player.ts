@@ -195,7 +195,10 @@ async function explainFailure(code: number, src: string): Promise<void> {
   else fail(entry.track, `music.skipped.${reaction}`, true);
 }
 
-/** Stops, and continues at the same position once requests may succeed, unless another entry is present then. */
+/**
+ * Stops, and continues at the same position once requests may succeed, unless another entry is
+ * present then.
+ */
 function waitForRecovery(key: number): void {
   isPlaying.value = false;
   isLoaded = false;

@@ -75,7 +75,7 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   );
 }
 
-/** Loads the parts that the first view does not need, if they are needed. Returns a message if that fails. */
+/** Loads the parts that the first view does not need, if needed. Returns a message if that fails. */
 export function useMore(isNeeded: boolean) {
   const isLost = useSignal(false);
   const load = () => {
