@@ -5,11 +5,8 @@ import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
 import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
-<<<<<<< HEAD
 import { expired } from "./journeys/expired.ts";
-=======
 import { gapless } from "./journeys/gapless.ts";
->>>>>>> web-b
 import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
@@ -53,10 +50,6 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-<<<<<<< HEAD
-  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, recovery,
-  shares, viewer, timeline, keys, expired, hostile, sessions, offline,
-=======
-  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, gapless, recovery, shares,
->>>>>>> web-b
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, player, gapless,
+  recovery, shares, viewer, timeline, keys, expired, hostile, sessions, offline,
 ];
