@@ -27,6 +27,7 @@ mod slow;
 mod store;
 mod store_clients;
 mod store_diff;
+mod store_scripts;
 mod store_table;
 mod subsonic;
 mod tags;
@@ -121,6 +122,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "store-kill",
         run: long::store_kill,
+    },
+    Suite {
+        name: "store-scripts",
+        run: store_scripts::run,
     },
     Suite {
         name: "subsonic",

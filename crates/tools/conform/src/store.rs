@@ -56,6 +56,8 @@ const UNITS: &[&str] = &[
     "lazyfree",
     "other",
     "quit",
+    "scripting",
+    "functions",
     "violations",
 ];
 

@@ -1,5 +1,6 @@
 //! `conform store-clients`: common clients against `pelton store`. redis-py runs its own tests over
-//! both protocols; ioredis, node-redis, go-redis and Jedis run the same short script; redis-cli and
+//! both protocols; ioredis, node-redis, go-redis and Jedis run the same short script; BullMQ,
+//! Celery, RQ, locks and rate limiters do their work by scripts in the store; redis-cli and
 //! redis-benchmark run last.
 //!
 //! Each client is installed by its own package manager, at a fixed version, into a folder of the
@@ -22,9 +23,24 @@ const PYTEST: &str = "8.3.4";
 const IOREDIS: &str = "6.0.0";
 const NODE_REDIS: &str = "6.3.1";
 const GO_REDIS: &str = "9.7.0";
+/// Packages of npm for [`NODE_QUEUES`], with their versions.
+const NODE_QUEUE_PACKAGES: [&str; 3] = [
+    "bullmq@6.7.0",
+    "ioredis@6.0.0",
+    "rate-limiter-flexible@11.4.0",
+];
+/// Packages of PyPI for [`PYTHON_QUEUES`], with their versions.
+const PYTHON_QUEUE_PACKAGES: [&str; 4] = [
+    "celery==5.7.0",
+    "limits==5.8.0",
+    "redis==8.1.0",
+    "rq==3.0.0",
+];
 
 const NODE_SCRIPT: &str = include_str!("store_clients/smoke.mjs");
 const GO_SCRIPT: &str = include_str!("store_clients/smoke.go");
+const NODE_QUEUES: &str = include_str!("store_clients/queues.mjs");
+const PYTHON_QUEUES: &str = include_str!("store_clients/queues.py");
 const JAVA_SCRIPT: &str = include_str!("store_clients/Smoke.java");
 /// Maven project that names Jedis and its version.
 const JAVA_PROJECT: &str = include_str!("store_clients/pom.xml");
@@ -35,9 +51,12 @@ const PYTHON_FILES: &[&str] = &[
     "tests/test_commands.py",
     "tests/test_connection_pool.py",
     "tests/test_encoding.py",
+    "tests/test_function.py",
+    "tests/test_lock.py",
     "tests/test_monitor.py",
     "tests/test_pipeline.py",
     "tests/test_pubsub.py",
+    "tests/test_scripting.py",
 ];
 
 /// Minimum share of passed tests, in per cent of the tests of redis-py that run.
@@ -58,6 +77,14 @@ const CLIENTS: &[Client] = &[
     Client {
         name: "node",
         run: node,
+    },
+    Client {
+        name: "node-queues",
+        run: node_queues,
+    },
+    Client {
+        name: "python-queues",
+        run: python_queues,
     },
     Client {
         name: "go-redis",
@@ -238,6 +265,38 @@ fn node(folder: &Path, port: &str) -> Result<(), Stop> {
             .args(["smoke.mjs", port])
             .current_dir(folder),
     )
+}
+
+/// Runs BullMQ and a rate limiter, whose work is done by scripts in the store.
+fn node_queues(folder: &Path, port: &str) -> Result<(), Stop> {
+    put(folder, "queues.mjs", NODE_QUEUES)?;
+    if !folder.join("node_modules").is_dir() {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-fund", "--no-audit"])
+            .arg("--ignore-scripts")
+            .args(NODE_QUEUE_PACKAGES);
+        succeed(npm.current_dir(folder)).map_err(Stop::on_host)?;
+    }
+    let mut node = Command::new("node");
+    succeed(node.args(["queues.mjs", port]).current_dir(folder))
+}
+
+/// Runs redis-py's locks, the rate limits of limits, RQ, and a worker of Celery.
+fn python_queues(folder: &Path, port: &str) -> Result<(), Stop> {
+    put(folder, "queues.py", PYTHON_QUEUES)?;
+    let python = folder.join("venv/bin/python");
+    if !folder.join("venv").is_dir() {
+        let mut venv = Command::new("python3");
+        succeed(venv.args(["-m", "venv"]).arg(folder.join("venv")))?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"])
+            .arg("install")
+            .args(PYTHON_QUEUE_PACKAGES);
+        succeed(&mut pip).map_err(Stop::on_host)?;
+    }
+    let mut journeys = Command::new(&python);
+    journeys.args(["-W", "ignore", "queues.py", port]);
+    succeed(journeys.current_dir(folder))
 }
 
 fn go_redis(folder: &Path, port: &str) -> Result<(), Stop> {

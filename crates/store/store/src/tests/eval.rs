@@ -319,6 +319,10 @@ fn a_pause_of_writes_delays_scripts_by_their_flags() {
         r##"
         a> FUNCTION LOAD "#!lua name=l\nredis.register_function('f', function() return 3 end) redis.register_function{function_name='g', callback=function() return 4 end, flags={'no-writes'}}"
         a< "l"
+        d> MULTI
+        d< OK
+        d> EVAL "return 1" 0
+        d< QUEUED
         a> CLIENT PAUSE 500 WRITE
         a< OK
         b> EVAL "#!lua flags=no-writes\nreturn 1" 0
@@ -333,16 +337,12 @@ fn a_pause_of_writes_delays_scripts_by_their_flags() {
         b< QUEUED
         b> EXEC
         b< [1]
-        b> MULTI
-        b< OK
-        b> EVAL "return 1" 0
-        b< QUEUED
-        b> EXEC
-        b<
+        d> EXEC
+        d<
         c> FCALL f 0
         c<
         wait 600
-        b< [1]
+        d< [1]
         c< 3
         "##,
     );
