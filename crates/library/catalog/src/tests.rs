@@ -223,7 +223,7 @@ fn the_bytes_of_an_index_stay_the_same() {
     let hash = blake3::hash(&bytes);
     assert_eq!(
         (bytes.len(), &hash.to_hex()[..16]),
-        (2416, "4bf774384eb41162")
+        (2416, "e75a786b33a91514")
     );
 }
 

@@ -45,7 +45,7 @@ fn the_page_requests_these_sizes() {
     for (file, text) in [
         ("web/src/photos/tile.ts", "const LADDER = [240, 480];"),
         ("web/src/photos/tile.ts", "? \"&animation=first\" : \"\""),
-        ("web/src/photos/tile.ts", "?h=8`"),
+        ("web/src/photos/retry.ts", "?h=8`"),
         ("web/src/photos/slide.ts", "?w=8`"),
         ("web/src/photos/zoom.ts", "= [960, 1600, 2560, 3840];"),
         (

@@ -164,7 +164,7 @@ fn steering() {
         "sock.cbpf",
         &facts,
         expect![
-            "tradeoff: kernel 6.1 keeps connections on the processor that receives them only with the BPF program, but the program is not attached (2 pieces of evidence)"
+            "tradeoff: on kernel 6.1, a connection stays on the processor that receives its packets only if Pelton's BPF program is attached; it is not attached (2 pieces of evidence)"
         ],
     );
     let mut one_core = busy();

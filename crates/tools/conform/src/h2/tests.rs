@@ -36,7 +36,7 @@ fn what_did_not_pass_and_was_not_expected_is_found() {
     assert_eq!(
         unexpected("http", &passes),
         [
-            "h2spec over http: this case passes now: remove it from EXPECTED: Sends invalid connection preface"
+            "h2spec over http: remove this case from EXPECTED, because it passes now: Sends invalid connection preface"
         ]
     );
     assert_eq!(unexpected("http", &[]), ["h2spec over http: no case ran"]);

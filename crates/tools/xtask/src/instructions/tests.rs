@@ -21,7 +21,7 @@ fn growth_beyond_five_per_cent_is_found() {
     let counted = Record::parse("# rustc\nget\t1050\nset\t1051\nincr\t500\nnew\t7\n");
     expect![[r#"
         [
-            "new: 7 instructions, which the record does not contain",
+            "new: 7 instructions, but the record has no entry of this name",
             "set: 1051 instructions, 1000 recorded",
             "gone: this operation is recorded, but no longer exists",
         ]
