@@ -20,7 +20,7 @@ fn home() -> Home {
 }
 
 /// Returns the items of a list of the API, once the library is indexed.
-fn items(server: &Server, list: &str, fields: &str) -> Vec<Value> {
+pub(crate) fn items(server: &Server, list: &str, fields: &str) -> Vec<Value> {
     eventually("the library is indexed", || {
         let response = server.send("GET", &format!("/-/api/{list}"), fields);
         let response: Value = serde_json::from_str(response.text()).expect("JSON");

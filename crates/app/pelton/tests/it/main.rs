@@ -39,6 +39,7 @@ mod overload;
 mod panics;
 mod paths;
 mod permissions;
+mod places;
 mod players;
 mod profile;
 mod programs;
