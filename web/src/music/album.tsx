@@ -147,7 +147,12 @@ function Discs({ album }: { album: FullAlbum }) {
             const track = tracks[index];
             return (
               track && (
-                <TrackRow track={track} number={track.number} hasArtist={track.artist !== album.artist} onPlay={() => play(album.tracks, album.tracks.indexOf(track))} />
+                <TrackRow
+                  track={track}
+                  number={track.number}
+                  hasArtist={track.artist !== album.artist}
+                  onPlay={() => play(album.tracks, album.tracks.indexOf(track))}
+                />
               )
             );
           }}

@@ -34,6 +34,12 @@ use crate::quota::Quotas;
 use crate::response_memory::ResponseMemory;
 use crate::settings::Settings;
 
+/// Error messages, before the path of the data directory.
+const NO_CONVERSIONS: &str =
+    "cannot start the threads that convert pictures; their data directory is";
+const NO_TRANSCODING: &str =
+    "cannot start the threads that transcode tracks; their data directory is";
+
 /// State of the HTTP service that all cores share.
 #[derive(Debug)]
 pub struct Service {
@@ -140,12 +146,9 @@ impl Service {
             }
         };
         let flights = Flights::start(converter, settings.flight);
-        let flights = Arc::new(flights.map_err(refused(
-            "cannot start the threads that convert pictures; their data directory is",
-        ))?);
-        let transcoder = Transcoder::start(&flights, settings.transcode).map_err(refused(
-            "cannot start the threads that transcode tracks; their data directory is",
-        ))?;
+        let flights = Arc::new(flights.map_err(refused(NO_CONVERSIONS))?);
+        let transcoder = Transcoder::start(&flights, settings.transcode);
+        let transcoder = transcoder.map_err(refused(NO_TRANSCODING))?;
         let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
         start_index(

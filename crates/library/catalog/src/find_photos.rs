@@ -85,8 +85,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the photographs that match `term`: those taken on the date `term`, if it is a date,
-    /// and those whose path, camera and places have, for each word of `term`, a word that begins with
-    /// it.
+    /// and those whose path, camera and places have, for each word of `term`, a word that begins
+    /// with it.
     fn photos_of_term(&self, term: &str) -> Rows {
         let count = self.counts().photos;
         let mut all: Option<Rows> = None;

@@ -113,8 +113,9 @@ fn ratio(photo: &Photo) -> u16 {
     ratio.clamp(1, u16::MAX.into()) as u16
 }
 
-/// Returns the words of the paths, cameras and places of photographs. Dates are not included: a search
-/// finds the photographs of a date as a range of rows, since rows are sorted by capture time.
+/// Returns the words of the paths, cameras and places of photographs. Dates are not included: a
+/// search finds the photographs of a date as a range of rows, since rows are sorted by capture
+/// time.
 pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWords {
     let mut table = WordTable::default();
     // Many photographs share a folder, a camera or a place, so the words of each of them are

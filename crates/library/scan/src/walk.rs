@@ -163,7 +163,7 @@ impl Tree<'_> {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
                     let reason =
-                        format!("cannot read the ignore file, so its rules have no effect: {err}");
+                        format!("cannot read the ignore file; no rule of it applies: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;

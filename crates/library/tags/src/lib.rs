@@ -25,8 +25,8 @@
 //! thread. Sources: RFC 9639 (FLAC), RFC 3533 and 7845 (Ogg, Opus), the Vorbis I specification,
 //! id3.org's ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF,
 //! Microsoft's ASF specification, RFC 8794 and 9559 (Matroska), EXIF 2.32 with TIFF
-//! 6.0, ISO 16684-1 and 16684-3 (XMP), the IPTC Photo Metadata Standard 2023.2, IPTC-IIM 4.2, Adobe's
-//! image resources of Photoshop, and the Android motion photo format 1.0.
+//! 6.0, ISO 16684-1 and 16684-3 (XMP), the IPTC Photo Metadata Standard 2023.2, IPTC-IIM 4.2,
+//! Adobe's image resources of Photoshop, and the Android motion photo format 1.0.
 
 #![forbid(unsafe_code)]
 

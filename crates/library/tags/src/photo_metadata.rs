@@ -31,8 +31,8 @@ pub struct PhotoMetadata {
     pub exposure: Exposure,
     /// Position at which the picture was taken.
     pub position: Option<Position>,
-    /// Names of places, at most eight. If the metadata state where the picture was taken, this place
-    /// is the first.
+    /// Names of places, at most eight. If the metadata state where the picture was taken, this
+    /// place is the first.
     pub places: Vec<Place>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Parts {
     globals: Table,
     /// Metatable of the environment, whose field `__index` is what scripts see.
     environment_metatable: Table,
-    /// What a library of functions sees while it is loaded.
+    /// Globals of a library of functions while it is loaded.
     load_globals: Table,
     /// Function of the prelude that runs a script and handles its errors.
     run: Function,

@@ -23,8 +23,8 @@
 //! assert!(matches!(engine.answer(Reply::Bulk("41".into())), Step::Done(Reply::Int(42))));
 //! ```
 //!
-//! Libraries of functions (FUNCTION LOAD) are loaded by [`Engine::start_load`]. The caller names the
-//! functions, and calls them by [`Target::Function`].
+//! Libraries of functions (FUNCTION LOAD) are loaded by [`Engine::start_load`]. The caller names
+//! the functions, and calls them by [`Target::Function`].
 //!
 //! Sandbox: scripts have Lua 5.1 without files, processes, `debug`, environments and bytecode.
 //! Globals and libraries are read-only. The functions whose work the size of their arguments does

@@ -9,6 +9,8 @@ use keyspace::Keyspace;
 use resp::Reply;
 use script::{Engine, Function, LibraryHead, Limits, Step};
 
+use crate::script_log;
+
 /// Time that the code of a library may take while FUNCTION LOAD or FUNCTION RESTORE runs it, as in
 /// Redis.
 pub(crate) const LOAD_TIME_MAX: Duration = Duration::from_millis(500);
@@ -247,8 +249,8 @@ impl Functions {
         })
     }
 
-    /// Removes the functions of a library from the interpreter, and their names. The library is no
-    /// longer, or was never, among the loaded ones.
+    /// Removes the functions of a library from the interpreter, and their names. The library must
+    /// not be among the loaded ones.
     fn discard(&mut self, library: Library) {
         let engine = self.engine.as_mut().expect("a library was loaded");
         for function in &library.functions {
@@ -281,7 +283,7 @@ fn finish_load(engine: &mut Engine, mut step: Step, time_max: Duration) -> Resul
             Step::Done(_) => return Ok(()),
             Step::Pause if started.elapsed() < time_max => engine.go_on(),
             Step::Log { level, text } => {
-                crate::run_script::log(level, &text);
+                script_log::write(level, &text);
                 engine.go_on()
             }
             // The code sees neither commands nor the clock while it is loaded.

@@ -65,6 +65,7 @@ mod remote;
 mod rename;
 mod rewrite;
 mod run_script;
+mod script_log;
 mod script_task;
 mod scripts;
 mod service;

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use keyspace::{Command, Flags, Session};
 use resp::{Out, Reply};
-use script::{Level, Step};
+use script::Step;
 
 use crate::client::{ClientKey, Replies};
 use crate::clock::thread_cpu_time;
 use crate::command::{Rules, rules};
 use crate::dispatch::{call_from_script, end_script};
 use crate::rename::{NameMeaning, with_original_name};
+use crate::script_log;
 use crate::scripts::{Ended, Running, ScriptCall};
 use crate::state::State;
 use crate::taken_reply::take_reply;
@@ -123,7 +124,7 @@ fn drive(state: &mut State, mut step: Step, time: Duration) -> Option<Reply> {
             Step::Pause if time <= started.elapsed() => return None,
             Step::Pause => go_on(state),
             Step::Log { level, text } => {
-                log(level, &text);
+                script_log::write(level, &text);
                 go_on(state)
             }
             Step::Clock => {
@@ -140,16 +141,6 @@ fn go_on(state: &mut State) -> Step {
     match is_killed {
         true => engine.kill(),
         false => engine.go_on(),
-    }
-}
-
-/// Writes a line that a script logs.
-pub(crate) fn log(level: Level, text: &str) {
-    match level {
-        Level::Debug => tracing::trace!(target: "script", "{text}"),
-        Level::Verbose => tracing::debug!(target: "script", "{text}"),
-        Level::Notice => tracing::info!(target: "script", "{text}"),
-        Level::Warning => tracing::warn!(target: "script", "{text}"),
     }
 }
 

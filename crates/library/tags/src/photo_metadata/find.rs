@@ -33,8 +33,8 @@ pub(super) enum Block {
     Resources(Range<u64>),
 }
 
-/// Passes the metadata blocks of a picture to `reading`, in the order of the file if possible, since
-/// then no bytes are read twice.
+/// Passes the metadata blocks of a picture to `reading`, in the order of the file if possible,
+/// since then no bytes are read twice.
 pub(super) fn blocks(input: &mut Input<'_>, reading: &mut Reading) -> Result<(), Error> {
     let head = input.up_to(0, 16)?;
     if head.starts_with(&[0xff, 0xd8, 0xff]) {
@@ -54,8 +54,8 @@ pub(super) fn blocks(input: &mut Input<'_>, reading: &mut Reading) -> Result<(),
     }
 }
 
-/// Returns the EXIF in `range`, without the text that precedes it in JPEG files and in some files of
-/// other formats.
+/// Returns the EXIF in `range`, without the text that precedes it in JPEG files and in some files
+/// of other formats.
 fn exif(input: &mut Input<'_>, range: Range<u64>) -> Result<Block, Error> {
     let skip = match input.up_to(range.start, EXIF_PREFIX.len())? {
         EXIF_PREFIX => EXIF_PREFIX.len() as u64,
@@ -103,8 +103,8 @@ pub(crate) fn app1(input: &mut Input<'_>, prefix: &[u8]) -> Result<Option<Range<
     Ok(None)
 }
 
-/// Cursor over the segments of a JPEG file before the first scan. A segment consists of FF · marker ·
-/// length u16 · content.
+/// Cursor over the segments of a JPEG file before the first scan. A segment consists of FF · marker
+/// · length u16 · content.
 struct Segments {
     at: u64,
     /// Number of bytes that were skipped between segments.

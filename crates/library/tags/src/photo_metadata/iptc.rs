@@ -2,10 +2,9 @@
 //! image resources of Photoshop.
 //!
 //! ```text
-//! resources: "8BIM" · id u16 · name: length u8, letters, padded to even · length u32 · data, padded
-//! dataset:   0x1c · record u8 · number u8 · length u16 · value
-//! extended:  0x1c · record u8 · number u8 · 0x8000 | bytes of the length u16 · length · value
-//! ```
+//! resources: "8BIM" · id u16 · name: length u8, letters, padded to even · length u32 · data,
+//! padded dataset:   0x1c · record u8 · number u8 · length u16 · value extended:  0x1c · record u8
+//! · number u8 · 0x8000 | bytes of the length u16 · length · value ```
 //!
 //! All numbers are big-endian. The resource [`IPTC`] has the datasets.
 

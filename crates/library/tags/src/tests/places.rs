@@ -290,7 +290,8 @@ fn pixels_are_not_read() {
     ]);
     photo.extend(vec![0; 1 << 20]);
     let oslo = |names: &str| Some(names.to_owned());
-    // The beginning, the end of the EXIF with its thumbnail and the XMP, and the end of the profile.
+    // The beginning, the end of the EXIF with its thumbnail and the XMP, and the end of the
+    // profile.
     assert_eq!(with_reads(&photo), (oslo("- / - / Oslo / - / Norway"), 3));
     let chunk = |kind: &[u8], content: &[u8]| {
         let length = (content.len() as u32).to_be_bytes();
