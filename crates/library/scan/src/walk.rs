@@ -162,8 +162,7 @@ impl Tree<'_> {
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
-                    let reason =
-                        format!("cannot read the ignore file; no rule of it applies: {err}");
+                    let reason = format!("cannot read the ignore file, so it has no effect: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;

@@ -457,7 +457,7 @@ fn every_unreadable_file_and_folder_is_reported_with_its_reason() {
         .collect();
     expect_test::expect![[r#"
         [
-            "Band/.ndignore: cannot read the ignore file, so its rules have no effect: Too many levels of symbolic links (os error 40)",
+            "Band/.ndignore: cannot read the ignore file, so it has no effect: Too many levels of symbolic links (os error 40)",
             "Band/cut.m4a: a box of the mp4 is longer than its parent",
             "Band/empty.flac: the file is empty",
             "Band/odd.m3u8: the playlist lists segments of an HLS stream, not tracks",
