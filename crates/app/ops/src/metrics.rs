@@ -63,8 +63,7 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     text.family(
         "pelton_dashboard_sample_microseconds",
         "gauge",
-        "time that a sample of the dashboard's counters took, for the latest sample and for the \
-         slowest",
+        "duration of the latest and of the slowest sampling of the dashboard's counters",
     );
     let name = "pelton_dashboard_sample_microseconds";
     text.sample(name, "of=\"last\"", cost.last_us);

@@ -212,7 +212,7 @@ fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
     };
     loop {
         report::line("For which parts must clients log in?");
-        report::line("  music  music with its pages, its covers and /-/api");
+        report::line("  music  the music library: its pages, its covers and the API at /-/api");
         report::line("  all    everything, pictures too");
         report::line(
             "  off    only the API of music players; everyone who can reach the server can read the \
@@ -252,9 +252,8 @@ fn store_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let bytes = picture.metadata().map_err(|err| unfit(&err))?.len();
     if AVATAR_BYTES_MAX < bytes {
         let mib = AVATAR_BYTES_MAX >> 20;
-        return Err(
-            unfit(&"the picture is too large").hint(format!("at most {mib} MiB are accepted"))
-        );
+        return Err(unfit(&"the picture is too large")
+            .hint(format!("a picture may have at most {mib} MiB")));
     }
     let facts = image_plan::probe(&FileSource(&picture), bytes).map_err(|err| unfit(&err))?;
     if facts.unsupported.is_some() {

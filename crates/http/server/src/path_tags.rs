@@ -22,7 +22,7 @@ impl PathTags {
         let pairs = pairs.into_iter().map(|(tag, path)| {
             if !is_tag(&tag) {
                 return Err(format!(
-                    "{tag:?} is not a tag: expected 1 to {TAG_BYTES_MAX} letters, digits, and -._~:"
+                    "{tag:?} is not a tag: expected 1 to {TAG_BYTES_MAX} characters of letters, digits and \"-._~:\""
                 ));
             }
             let relative = path.trim_matches('/');

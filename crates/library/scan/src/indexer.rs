@@ -152,7 +152,7 @@ impl LibraryIndexer {
         Ok(LibraryIndexer {
             shared,
             thread: Mutex::new(Some(thread.map_err(refused(
-                "cannot start the thread that scans the library, whose index is in the folder",
+                "cannot start the thread that scans the library; the folder of the index is",
             ))?)),
         })
     }

@@ -54,7 +54,7 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     let unchanged = traced("unchanged scan")?;
     if let Some(opened) = unchanged.opened.first() {
         return Err(Stop::findings(format!(
-            "the second scan may not open unchanged files, but opened {opened}"
+            "the second scan must not open unchanged files, but it opened {opened} of them"
         )));
     }
     let files = count(&library)?;

@@ -62,7 +62,7 @@ const TABLES: &[Table] = &[
         render: servers::cells,
     },
     Table {
-        name: "costs of a cell",
+        name: "costs of a sandbox",
         render: servers::costs_of_a_cell,
     },
     Table {

@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: "step 6 of “Extreme HTTP Performance Tuning” (Richards 2021): +28 % requests/s, together with moderation of interrupts",
         sizes: "small responses at very high rates; the setting of the row poll.epoll has the same effect without cost for other sockets",
-        risk: "every process that waits for a socket spins, which wastes processor time",
+        risk: "a process spins while it waits for a socket, which wastes processor time",
         change: "sysctl -w net.core.busy_poll=0 net.core.busy_read=0",
         undo: "set net.core.busy_poll and net.core.busy_read to their previous values",
         judge: busy_polling,

@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Process,
         gain: "no published measurement of the effect of the limit on file descriptors is known; at the limit, the server refuses connections",
         sizes: "responses of all sizes, if the server has many connections",
-        risk: "none, because the server itself limits its connections",
+        risk: "no risk, because the server itself limits its connections",
         change: "set LimitNOFILE=65536 in the systemd service, or run ulimit -Hn 65536 before the server starts",
         undo: "restore the previous value of LimitNOFILE or of ulimit -Hn",
         judge: descriptors,

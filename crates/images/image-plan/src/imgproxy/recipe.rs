@@ -106,7 +106,7 @@ impl Options {
                 return Err(ImgproxyError::option("resizing_type", problem));
             }
             (ResizingType::Force, false) => {
-                let problem = "the type force is supported only with both width and height";
+                let problem = "resizing type force needs both width and height";
                 return Err(ImgproxyError::option("resizing_type", problem));
             }
             (_, false) | (ResizingType::Fit, true) => Fit::Inside,

@@ -158,7 +158,7 @@ fn sizes() {
             rs:fill-down:300:200:1 -> w=300&h=200&fit=cover&enlarge=true
             rs:force:300:200 -> w=300&h=200&fit=fill
             rs:fill:300 -> w=300
-            rs:force:300 -> Option: resizing_type: the type force is supported only with both width and height
+            rs:force:300 -> Option: resizing_type: resizing type force needs both width and height
             rs:auto:3:4 -> Option: resizing_type: the type auto is not supported
             rs::300:200 -> w=300&h=200
             s:300 -> w=300

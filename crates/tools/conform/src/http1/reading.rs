@@ -83,13 +83,13 @@ impl Reading {
     fn request_difference(ours: &ParsedRequest, their: &ParsedRequest, theirs: &Reading) -> Step {
         if canonical(&ours.line) != canonical(&their.line) {
             return Step::Parted(Some(Difference::Framed(
-                "a request line that Pelton and the other parser read differently",
+                "a request line that Pelton and the compared parser read differently",
             )));
         }
         match (ours.whole, their.whole) {
             (true, true) => match (ours.content_bytes, their.content_bytes) {
                 (Some(one), Some(other)) if one != other => Step::Parted(Some(Difference::Framed(
-                    "a body whose length Pelton and the other parser read differently",
+                    "a body whose length Pelton and the compared parser read differently",
                 ))),
                 _ => Step::Same,
             },

@@ -182,8 +182,11 @@ fn body(
             });
         }
     }
-    nearest
-        .ok_or_else(|| Stop::findings("the search for a variant of the wanted size tried no width"))
+    nearest.ok_or_else(|| {
+        Stop::findings(
+            "the server must compare at least one width to find a variant of the wanted size",
+        )
+    })
 }
 
 /// Comparison for one body size.

@@ -161,7 +161,7 @@ pub(super) fn store(records: &Records) -> Markdown {
     for bytes in [64_i64, 1_000_000] {
         let size = short(bytes as f64);
         let figure = format!(
-            "millions of reads per second from the same process, without a socket, \
+            "millions of reads per second by the process of the store itself, without a socket, \
              values of {size} B"
         );
         part("in_process", &figure, &|rows, peer| {

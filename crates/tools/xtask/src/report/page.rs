@@ -156,7 +156,7 @@ fn group_html(group: &Group, records: &Records) -> String {
         "measured",
         "program",
         &format!("median (range){value}"),
-        "ratio of Pelton to the program (interval)",
+        "Pelton's value divided by that of the other program (range over the rounds)",
         "",
         "record",
     ]);

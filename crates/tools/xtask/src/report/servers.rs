@@ -63,14 +63,14 @@ pub(super) fn store(records: &Records) -> Vec<Plot> {
             records,
             ("beside", "latency.p999_us", 1e3),
             "latency of small values beside large ones",
-            "ms, p99.9 of the latency",
+            "p99.9 latency, in ms",
             beside,
         ),
         by_contender(
             records,
             ("snapshot", "latency.p999_us", 1e3),
             "latency while a snapshot is written",
-            "ms, p99.9 of the latency",
+            "p99.9 latency, in ms",
             any,
         ),
         by_contender(
@@ -91,7 +91,7 @@ pub(super) fn store(records: &Records) -> Vec<Plot> {
             records,
             ("expiry", "latency.p999_us", 1e3),
             "latency while all keys expire",
-            "ms, p99.9 of the latency",
+            "p99.9 latency, in ms",
             any,
         ),
     ]

@@ -75,7 +75,7 @@ pub(super) const LIBRARY: Story = Story {
         position of each file on the disk against the order in which the files were read, and changed \
         threads and queues until the scan of a cold disk took half its time. Pelton reads the tags of \
         more formats, and orders its reads by the position of the files on the disk.",
-    claim: "Musium's performance notes, with spinning disks and an empty page cache: 15,931 tracks in 143 to \
-        147 s with 24 threads, and in 72 to 73 s after the changes (2020); 0.32 to 0.45 s once the files \
-        are in the page cache.",
+    claim: "Musium's performance notes (2020), on spinning disks with an empty page cache: a scan of \
+        15,931 tracks took 143 to 147 s with 24 threads, and 72 to 73 s after its author had changed \
+        threads and queues; once the files are in the page cache, it took 0.32 to 0.45 s.",
 };

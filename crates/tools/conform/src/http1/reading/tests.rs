@@ -52,7 +52,7 @@ fn what_parts_two_readings_is_named() {
         (
             "GET /, waits",
             "GET /b, waits",
-            framed("a request line that Pelton and the other parser read differently"),
+            framed("a request line that Pelton and the compared parser read differently"),
         ),
         (
             "GET /, GET /b, waits",
@@ -67,7 +67,7 @@ fn what_parts_two_readings_is_named() {
         (
             "POST /+5, waits",
             "POST /+6, waits",
-            framed("a body whose length Pelton and the other parser read differently"),
+            framed("a body whose length Pelton and the compared parser read differently"),
         ),
         (
             "POST /+5, waits",
