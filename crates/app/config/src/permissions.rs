@@ -15,14 +15,13 @@ use super::value::Quality;
 
 /// Queries of the pictures that Pelton's own page requests, apart from `library.picture_sizes` and
 /// `library.cover_sizes`. Clients may always use them.
-const PAGE_QUERIES: [&str; 23] = [
+const PAGE_QUERIES: [&str; 22] = [
     // The grid, and the probes for the reason why a picture does not load.
     "h=240",
     "h=480",
     "h=240&animation=first",
     "h=480&animation=first",
     "h=8",
-    "w=8",
     // The viewer, which requests the smallest sufficient width.
     "w=960",
     "w=1600",

@@ -46,7 +46,6 @@ fn the_page_requests_these_sizes() {
         ("web/src/photos/tile.ts", "const LADDER = [240, 480];"),
         ("web/src/photos/tile.ts", "? \"&animation=first\" : \"\""),
         ("web/src/photos/retry.ts", "?h=8`"),
-        ("web/src/photos/slide.ts", "?w=8`"),
         ("web/src/photos/zoom.ts", "= [960, 1600, 2560, 3840];"),
         (
             "web/src/photos/folders.tsx",
