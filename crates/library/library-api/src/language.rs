@@ -10,12 +10,14 @@ pub fn preferred<'a>(accept: &str, known: &[&'a str]) -> Option<&'a str> {
         let mut parts = range.split(';').map(str::trim);
         let tag = parts.next().unwrap_or("");
         let primary = tag.split('-').next().unwrap_or("");
-        let quality = parts.find_map(|part| part.strip_prefix("q="));
+        let quality = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
         let quality = quality.map_or(1.0, |text| text.parse().unwrap_or(0.0));
+        // Other weights are not valid (RFC 9110 §12.4.2).
+        let is_valid = (0.0..=1.0).contains(&quality);
         let found = known
             .iter()
             .find(|language| language.eq_ignore_ascii_case(primary));
-        if found.is_some() && best.0 < quality {
+        if found.is_some() && is_valid && best.0 < quality {
             best = (quality, found.copied());
         }
     }
@@ -40,6 +42,8 @@ mod tests {
             ("de;q=0, en;q=0.1", Some("en")),
             ("de;q=x, ar;q=0.1", Some("ar")),
             (";;,=,q=1", None),
+            ("de;q=0.2, ar;Q=0.9", Some("ar")),
+            ("de;q=inf, ar;q=0.1", Some("ar")),
         ] {
             assert_eq!(preferred(accept, &["en", "de", "ar"]), language, "{accept}");
         }

@@ -31,8 +31,8 @@ pub struct PhotoMetadata {
     pub exposure: Exposure,
     /// Position at which the picture was taken.
     pub position: Option<Position>,
-    /// Names of places, at most eight. If the metadata state where the picture was taken, this
-    /// place is the first.
+    /// Places, at most eight: that of the simple properties of XMP or IPTC-IIM first, then those
+    /// where the picture was taken, then those that it shows.
     pub places: Vec<Place>,
 }
 

@@ -28,7 +28,7 @@ impl Secret {
             Ok(key) => Ok(Some(Secret::new(&key))),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(StoreError::new(
-                "cannot read the key that encrypts the users' passwords",
+                "cannot read the key that encrypts passwords from",
                 path,
             )(err)),
         }
@@ -41,7 +41,7 @@ impl Secret {
             Some(secret) => Ok(secret),
             None => {
                 let key = make(path).map_err(StoreError::new(
-                    "cannot create the key of the users' passwords",
+                    "cannot create the key that encrypts passwords in",
                     path,
                 ))?;
                 Ok(Secret::new(&key))

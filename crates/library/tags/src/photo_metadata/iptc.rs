@@ -2,9 +2,11 @@
 //! image resources of Photoshop.
 //!
 //! ```text
-//! resources: "8BIM" · id u16 · name: length u8, letters, padded to even · length u32 · data,
-//! padded dataset:   0x1c · record u8 · number u8 · length u16 · value extended:  0x1c · record u8
-//! · number u8 · 0x8000 | bytes of the length u16 · length · value ```
+//! resources: "8BIM" · id u16 · name: length u8, letters, padded to even · length u32 ·
+//!            data, padded to even
+//! dataset:   0x1c · record u8 · number u8 · length u16 · value
+//! extended:  0x1c · record u8 · number u8 · 0x8000 | bytes of the length u16 · length · value
+//! ```
 //!
 //! All numbers are big-endian. The resource [`IPTC`] has the datasets.
 
@@ -76,6 +78,7 @@ pub(super) fn read_datasets(input: &mut Input<'_>, block: Range<u64>) -> Result<
     let mut place = Place::default();
     for (part, value) in values {
         let mut text = String::new();
+        let value = whole_letters(value, is_utf8);
         match is_utf8 {
             true => text::utf8(value, &mut text),
             // The specification demands 1:90 for other encodings than ASCII, but many writers
@@ -85,6 +88,23 @@ pub(super) fn read_datasets(input: &mut Input<'_>, block: Range<u64>) -> Result<
         place.set(part, &text);
     }
     Ok(place)
+}
+
+/// Returns a value without its last letter if that is incomplete in UTF-8: the specification limits
+/// names to 32 or 64 bytes, and some writers divide a letter there. An ISO 8859-1 text has no valid
+/// UTF-8 outside ASCII before its end.
+fn whole_letters(value: &[u8], is_utf8: bool) -> &[u8] {
+    match str::from_utf8(value) {
+        Err(err) if err.error_len().is_none() => {
+            let whole = &value[..err.valid_up_to()];
+            if is_utf8 || !whole.is_ascii() {
+                whole
+            } else {
+                value
+            }
+        }
+        _ => value,
+    }
 }
 
 /// Datasets in their order: record, number and value. Bytes of other structure end them.
@@ -111,5 +131,24 @@ impl<'b> Iterator for Datasets<'b> {
         let (value, rest) = rest.split_at_checked(length)?;
         self.0 = rest;
         Some((*record, *number, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_letters;
+
+    #[test]
+    fn a_divided_letter_at_the_end_is_left_out() {
+        for (value, is_utf8, whole) in [
+            ("Zürich".as_bytes(), false, "Zürich".as_bytes()),
+            (b"Z\xc3\xbcrich \xc3", false, b"Z\xc3\xbcrich "),
+            (b"Zurich \xc3", true, b"Zurich "),
+            // ISO 8859-1
+            (b"Orl\xe9", false, b"Orl\xe9"),
+            (b"S\xe3o Jos\xe9", false, b"S\xe3o Jos\xe9"),
+        ] {
+            assert_eq!(whole_letters(value, is_utf8), whole);
+        }
     }
 }

@@ -49,10 +49,13 @@ impl Place {
             Part::State => &mut self.state,
             Part::Country => &mut self.country,
         };
-        let text = &text[..text.floor_char_boundary(NAME_BYTES_MAX)];
-        let text = text.trim_matches(|letter: char| letter.is_control() || letter.is_whitespace());
+        let is_blank = |letter: char| letter.is_control() || letter.is_whitespace();
+        let words = text.split(is_blank).filter(|word| !word.is_empty());
+        let mut text = words.collect::<Vec<_>>().join(" ");
+        text.truncate(text.floor_char_boundary(NAME_BYTES_MAX));
+        text.truncate(text.trim_end().len());
         if name.is_none() && !text.is_empty() {
-            *name = Some(text.to_owned());
+            *name = Some(text);
         }
     }
 
