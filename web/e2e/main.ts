@@ -121,12 +121,20 @@ async function travel(browser: Browser, site: Site, it: Variant, journey: Journe
   return remark;
 }
 
+/** Time after which a test has failed, in milliseconds. */
+const TEST_MS = 240_000;
+
+/** Rejects after `TEST_MS`. */
+function late(): Promise<never> {
+  return new Promise((_, reject) => setTimeout(() => reject(new Error(`not finished after ${TEST_MS / 1000} s`)), TEST_MS).unref());
+}
+
 /** Runs a test once, and prints its result. Returns whether it passed. */
 async function attempt({ name, run }: Test, failure: string): Promise<boolean> {
   const start = Date.now();
   const seconds = () => `${((Date.now() - start) / 1000).toFixed(1)} s`;
   try {
-    const remark = await run();
+    const remark = await Promise.race([run(), late()]);
     console.log(`ok      ${name} (${seconds()})${remark ? `: ${remark}` : ""}`);
     return true;
   } catch (error) {
@@ -191,4 +199,6 @@ async function main(): Promise<number> {
   }
 }
 
+// A step that is not awaited any more, because an earlier one failed, must not end the suite.
+process.on("unhandledRejection", (error) => console.log(`        unhandled: ${String(error)}`));
 process.exitCode = (await main()) === 0 ? 0 : 1;

@@ -10,8 +10,8 @@ import { createInterface } from "node:readline";
 /** User of the suite's server. */
 export const USER = { user: "ann", password: "correct horse battery" };
 
-/** Time within which a small library is indexed, in milliseconds. */
-const SCAN_MS = 60_000;
+/** Time within which a library of 100,000 generated pictures is indexed, in milliseconds. */
+const SCAN_MS = 300_000;
 
 export interface Server {
   readonly port: number;

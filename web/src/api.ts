@@ -106,6 +106,10 @@ export function watchConnection(): void {
       timer = setTimeout(attempt, pause);
     }
   };
+  addEventListener("online", () => {
+    clearTimeout(timer);
+    void attempt();
+  });
   reachable.subscribe((isReachable) => {
     if (isReachable) {
       pause = 1000;

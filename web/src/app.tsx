@@ -5,7 +5,7 @@ import { type FunctionComponent, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { LoginDialog } from "./account/login.tsx";
-import { needsLogin, reachable, watchConnection } from "./api.ts";
+import { needsLogin, reachable, recoveries, watchConnection } from "./api.ts";
 import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
 import { decoded } from "./base.ts";
 import { choose, loadMessages, setLanguage, t } from "./i18n/messages.ts";
@@ -155,7 +155,9 @@ function start(): void {
   startKeys();
   watchConnection();
   const wanted = chosenLanguage.value ? [chosenLanguage.value] : navigator.languages;
-  const ready = setLanguage(choose(wanted)).catch(() => setLanguage("en"));
+  const load = () => setLanguage(choose(wanted)).catch(() => setLanguage("en"));
+  // Without its messages, the page shows their keys until the server responds again.
+  const ready = load().catch(() => recoveries.subscribe(() => void load().catch(() => undefined)));
   reachable.subscribe((isReachable) => isReachable && void loadSession());
   void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
   registerWorker();

@@ -22,7 +22,10 @@ export const session = signal<Session>(GUEST);
 /** Loads the session from the server. */
 export async function loadSession(): Promise<void> {
   try {
-    become(await api<Session>("/session"));
+    const before = session.value;
+    const next = await api<Session>("/session");
+    // A login meanwhile is newer. The same session must not wake those who wait for a login.
+    if (session.value === before && JSON.stringify(next) !== JSON.stringify(before)) become(next);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

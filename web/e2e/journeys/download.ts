@@ -7,6 +7,9 @@ import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
 import type { Visit } from "../visit.ts";
 
+/** Time within which a download starts, in milliseconds. */
+const DOWNLOAD_MS = 60_000;
+
 /** Downloads: the original of a picture, several pictures together, and a track. */
 export const download: Journey = {
   name: "download",
@@ -71,11 +74,11 @@ async function track(visit: Visit): Promise<void> {
 
 /** Returns name and content of the file that the page downloads after `act`, in this or a new tab. */
 export async function downloaded({ page, context }: Visit, act: () => Promise<void>): Promise<[string, Buffer]> {
-  const started = new Promise<Download>((resolve) => {
+  const started = new Promise<Download>((resolve, reject) => {
     page.once("download", resolve);
     context.once("page", (opened) => opened.once("download", resolve));
+    setTimeout(() => reject(new Error(`no download within ${DOWNLOAD_MS / 1000} s`)), DOWNLOAD_MS).unref();
   });
-  await act();
-  const file = await started;
+  const [file] = await Promise.all([started, act()]);
   return [file.suggestedFilename(), await readFile(await file.path())];
 }

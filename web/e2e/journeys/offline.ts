@@ -25,7 +25,7 @@ export const offline: Journey = {
     await context.setOffline(true);
     await page.reload();
     const sign = page.getByRole("status").getByText(text(variant, "error.offline"));
-    await sign.or(page.getByText(text(variant, "error.offline")).first()).first().waitFor();
+    await sign.waitFor();
     assert.ok((await page.getByRole("navigation").first().getByRole("link").count()) > 2, "the areas are shown");
     await visit.check("offline");
     await context.setOffline(false);

@@ -18,7 +18,7 @@ const SLIDE_MS = 5000;
 /** Viewer of single pictures: zoom, turning, details, favourites, slide show, and full screen. */
 export const viewer: Journey = {
   name: "viewer",
-  isSmoke: true,
+  isSmoke: false,
   // The journey changes favourites.
   logsIn: true,
   run: async (visit) => {

@@ -70,12 +70,31 @@ async function messagesIn(tag: string): Promise<Catalogue> {
   return Object.assign({}, ...loaded.map((module) => module?.default));
 }
 
+/** Language that is wanted, and the newest load of its messages, while it lasts. */
+let wanted = "en";
+let newest: Promise<void> | undefined;
+
+/** Loads the messages of all wanted parts in the wanted language. Of several loads, only the newest changes the page. */
+function load(): Promise<void> {
+  const tag = wanted;
+  const own: Promise<void> = messagesIn(tag).then((messages) => {
+    if (newest !== own) return newest;
+    catalogue.value = messages;
+    language.value = tag;
+    return undefined;
+  });
+  newest = own;
+  return own.finally(() => {
+    if (newest === own) newest = undefined;
+  });
+}
+
 /** Loads a part of the catalogue, in the language of the page. */
 export async function loadMessages(part: Part): Promise<void> {
-  if (wantedParts.has(part)) return;
+  if (wantedParts.has(part)) return newest;
   wantedParts.add(part);
   try {
-    catalogue.value = await messagesIn(language.value);
+    await load();
   } catch (error) {
     wantedParts.delete(part);
     throw error;
@@ -84,10 +103,10 @@ export async function loadMessages(part: Part): Promise<void> {
 
 /** Loads the catalogue of a language and shows the page in it. */
 export async function setLanguage(tag: string): Promise<void> {
-  catalogue.value = await messagesIn(tag);
-  language.value = tag;
-  document.documentElement.lang = tag;
-  document.documentElement.dir = RIGHT_TO_LEFT.has(tag) ? "rtl" : "ltr";
+  wanted = tag;
+  await load();
+  document.documentElement.lang = language.value;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(language.value) ? "rtl" : "ltr";
 }
 
 /**

@@ -31,7 +31,8 @@ export function Home() {
   // Shelves below one that has not loaded wait for it, because it disappears if it is empty.
   const first = shelves.findIndex((it) => !it.value.value && !it.error.value);
   if (error.value) return <Failure error={error.value} retry={reload} />;
-  if (value.value?.tracks === 0) return <Empty reload={reload} />;
+  const reloadAll = () => [{ reload }, ...shelves].forEach((it) => it.reload());
+  if (value.value?.tracks === 0) return <Empty reload={reloadAll} />;
   return (
     <>
       <p class="dim summary">{value.value ? summary(value.value) : "\u00a0"}</p>

@@ -10,6 +10,8 @@ import { Message } from "./message.tsx";
 /** State of the scan of the library, as `GET /-/api/scan` returns it. */
 interface Scan {
   readonly scanning: boolean;
+  /** End of the last scan. */
+  readonly ended?: string;
   /** Files that the scan has read, and all that it will read, once they are known. */
   readonly reading?: { readonly done: number; readonly of: number };
 }
@@ -17,10 +19,13 @@ interface Scan {
 interface Props {
   icon: IconName;
   title: string;
-  /** Called when a scan that ran meanwhile has ended. */
+  /** Called when a scan has ended since the library was loaded. */
   onScanned: () => void;
   children: ComponentChildren;
 }
+
+/** End of the scan after which the library was loaded last. */
+let loadedAfter: string | undefined;
 
 /** Pause between two questions about the scan, in milliseconds. */
 const POLL_MS = 1000;
@@ -32,12 +37,19 @@ export function EmptyLibrary({ icon, title, onScanned, children }: Props) {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = async () => {
-      const before = scan.value;
-      // Without a response, the message stays that of a library without a scan.
-      scan.value = await api<Scan>("/scan", { signal: abort.signal }).catch(() => null);
-      if (abort.signal.aborted) return;
-      if (scan.value?.scanning) timer = setTimeout(ask, POLL_MS);
-      else if (before) onScanned();
+      try {
+        scan.value = await api<Scan>("/scan", { signal: abort.signal });
+        const { scanning, ended } = scan.value;
+        if (!scanning) {
+          if (ended && ended !== loadedAfter) onScanned();
+          loadedAfter = ended;
+          return;
+        }
+      } catch {
+        // A scan that ran before a lost connection may still run.
+        if (!scan.value || abort.signal.aborted) return;
+      }
+      timer = setTimeout(ask, POLL_MS);
     };
     void ask();
     return () => {
@@ -49,7 +61,7 @@ export function EmptyLibrary({ icon, title, onScanned, children }: Props) {
   const { reading } = scan.value;
   return (
     <Message icon={icon} title={t("scan.running")}>
-      <p role="status">{reading && t("scan.progress", { done: reading.done, of: reading.of })}</p>
+      <p>{reading && t("scan.progress", { done: reading.done, of: reading.of })}</p>
     </Message>
   );
 }

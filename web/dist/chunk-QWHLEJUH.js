@@ -1,0 +1,1 @@
+import{G as o,I as t,ya as r}from"./chunk-6ERABJXV.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-LAGM7654.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};

@@ -1,1 +1,0 @@
-import{a as r}from"./chunk-AJX3FPII.js";import{I as o,pa as t,ra as n,ya as i}from"./chunk-MZ5NB5HT.js";function s({text:p,label:c}){let m=async()=>i(o(await r(p)?"copied":"photos.notCopied"));return t(n,{icon:"copy",label:c,onClick:()=>{m()}})}export{s as a};
