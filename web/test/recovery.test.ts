@@ -15,6 +15,8 @@ test("failed requests may succeed once the server responds again", async (contex
     context.mock.timers.tick(ms);
     await new Promise(setImmediate);
   };
+  const events = new EventTarget();
+  globalThis.addEventListener = events.addEventListener.bind(events) as typeof addEventListener;
   watchConnection();
   const before = recoveries.value;
   await assert.rejects(api("/albums"), (error) => error instanceof ApiError && error.status === 0);
@@ -27,6 +29,12 @@ test("failed requests may succeed once the server responds again", async (contex
   assert.equal(recoveries.value, before + 1);
   await api("/albums");
   assert.equal(recoveries.value, before + 1, "a response that changes nothing");
+  isUp = false;
+  await assert.rejects(api("/albums"));
+  isUp = true;
+  events.dispatchEvent(new Event("online"));
+  await tick(0);
+  assert.equal(recoveries.value, before + 2, "the browser is online again");
 });
 
 test("requests that were refused may succeed after a login, but not after a wrong password", async (context) => {
