@@ -26,6 +26,8 @@ export function MenuButton({ label, items }: { label: string; items: () => reado
 
 /** Container of the open menu, above all other elements. */
 export function MenuHost() {
+  // The menu must not appear in the next view.
+  useLayoutEffect(() => () => void (open.value = null), []);
   const menu = open.value;
   return menu && <Menu button={menu.button} items={menu.items} />;
 }
