@@ -117,7 +117,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a number on Pelton's scale looks the same in every format
         "#]],
     );
     check(
@@ -129,7 +129,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a number on Pelton's scale looks the same in every format
         "#]],
     );
     check(
@@ -141,7 +141,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a number on Pelton's scale looks the same in every format
         "#]],
     );
 }

@@ -35,7 +35,7 @@ fn a_stock_file() {
             only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
             queries = meta-only  from config.json:11
             img_map =   from config.json:7
-            Taken: config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a quality of Pelton looks the same in every format
+            Taken: config.json:4: QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because a number on Pelton's scale looks the same in every format
             Taken: config.json:6: EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: a crop always keeps the centre of the picture
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go

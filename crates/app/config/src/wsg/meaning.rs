@@ -271,7 +271,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
     if webp < 100 {
         let text = format!(
             "{webp} is a quality on WebP's own scale; Pelton uses {ours} instead, because a \
-             quality of Pelton looks the same in every format"
+             number on Pelton's scale looks the same in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
