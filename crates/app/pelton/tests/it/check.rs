@@ -374,7 +374,7 @@ fn wrong_configurations_exit_with_2() {
         &mut pelton(&directory, "check"),
         expect![[r#"
             ---
-            pelton: cannot read configuration pelton.toml: larger than 1 MiB
+            pelton: cannot read configuration pelton.toml: the configuration file is larger than 1 MiB
             ---
             2
         "#]],
