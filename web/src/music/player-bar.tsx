@@ -2,7 +2,7 @@ import "../shared.ts";
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
 import { type CommandGroup, addCommands } from "../keys.ts";
@@ -30,7 +30,8 @@ export default function PlayerBar() {
   const toggleQueue = () => (panel.value = panel.peek() === "queue" ? null : "queue");
   const toggleLyrics = () => (panel.value = panel.peek() === "lyrics" ? null : "lyrics");
   // If an area uses the same keys, the commands of the area take precedence.
-  useEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue, toggleLyrics), true)), [isEmpty]);
+  // The keys work as soon as the player is seen.
+  useLayoutEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue, toggleLyrics), true)), [isEmpty]);
   useEffect(() => {
     if (panel.value === "queue")
       return addCommands({ title: "music.queue", commands: [{ keys: ["Escape"], label: "music.keys.close", run: toggleQueue }] });

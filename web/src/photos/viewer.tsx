@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { ApiError } from "../api.ts";
 import { url } from "../base.ts";
@@ -150,7 +150,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
   const openPlayground = () => navigate("playground", { query: playgroundOf(id) });
   const full = () => void (document.fullscreenElement ? document.exitFullscreen() : root.current?.requestFullscreen?.());
   const save = useRef<HTMLAnchorElement>(null);
-  useEffect(
+  useLayoutEffect(
     () =>
       addCommands({
         title: "viewer.label",
