@@ -29,7 +29,7 @@ pub use load::{Error, LoadOptions, Loader};
 use crc::{CRC_64_REDIS, Crc, Table};
 
 pub(crate) use blobs::{Blob, Blobs};
-pub(crate) use decode::{Cursor, Stop, read_value};
+pub(crate) use decode::{Cursor, STRING_TOO_LONG, Stop, read_value};
 pub(crate) use encode::{
     Position, Writer, value_kind, write_count, write_part, write_protected, write_value,
 };

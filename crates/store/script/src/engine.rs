@@ -215,8 +215,8 @@ impl Engine {
         self.resume(Input::CpuSeconds(cpu_seconds))
     }
 
-    /// Ends a script after [`Step::Pause`], [`Step::Log`] or [`Step::Call`]. Returns its last step,
-    /// [`Step::Done`] with an error.
+    /// Ends a script after [`Step::Pause`], [`Step::Log`], [`Step::Call`] or [`Step::Clock`].
+    /// Returns its last step, [`Step::Done`] with an error.
     #[must_use]
     pub fn kill(&mut self) -> Step {
         self.resume(Input::Kill)

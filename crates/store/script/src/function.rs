@@ -1,19 +1,28 @@
 //! Functions of libraries: the first line of a library, and `redis.register_function`, by which a
 //! library registers its functions while it is loaded.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use mlua::{Function as LuaFunction, Lua, MultiValue, Table, Value};
+use mlua::{Function as LuaFunction, Lua, LuaString, MultiValue, Table, Value};
 
 use crate::cache::LoadError;
 use crate::fault::Fault;
 use crate::flags::Flags;
+use crate::limits::Limits;
 use crate::shared::Shared;
 
 const BAD_NAME: &str = "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one \
                         character long";
 const NOT_LOADING: &str = "redis.register_function can only be called on FUNCTION LOAD command";
+const UNKNOWN_ARGUMENT: &str = "unknown argument given to redis.register_function";
+/// Maximum number of flags in the declaration of a function. Redis knows five flags.
+const FLAGS_MAX: usize = 16;
+/// Steps of work that count for a registration, which takes about 1 µs.
+const REGISTRATION_STEPS: u32 = 100;
+/// Steps of work that count for a named argument or a flag.
+const ARGUMENT_STEPS: u32 = 10;
 
 /// Number of a function in its engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +39,14 @@ pub struct Function {
     pub description: Option<Bytes>,
     /// Rules that the function declares.
     pub flags: Flags,
+}
+
+/// Functions that a library has registered so far.
+#[derive(Debug, Default)]
+pub(crate) struct Registering {
+    pub(crate) functions: Vec<Function>,
+    /// Names of the functions, in lower case.
+    names: HashSet<String>,
 }
 
 /// First line of a library, `#!lua name=NAME`.
@@ -102,19 +119,24 @@ pub(crate) fn register_function(
         if shared.registering.borrow().is_none() {
             return Err(Fault::err(NOT_LOADING));
         }
-        let declared = Declared::parse(lua, &args)?;
+        shared.work(REGISTRATION_STEPS)?;
+        let declared = Declared::parse(lua, &shared, &args)?;
         let mut registering = shared.registering.borrow_mut();
         let registered = registering
             .as_mut()
             .ok_or_else(|| Fault::err(NOT_LOADING))?;
-        let is_known = |it: &Function| it.name.eq_ignore_ascii_case(&declared.name);
-        if registered.iter().any(is_known) {
+        let functions_max = shared.limits.library_functions_max;
+        if functions_max <= registered.functions.len() {
+            let text = format!("a library cannot register more than {functions_max} functions");
+            return Err(Fault::err(&text));
+        }
+        if !registered.names.insert(declared.name.to_ascii_lowercase()) {
             return Err(Fault::err("Function already exists in the library"));
         }
         let id = FunctionId(shared.next_function.get());
         functions.raw_set(id.0, declared.callback)?;
         shared.next_function.set(id.0 + 1);
-        registered.push(Function {
+        registered.functions.push(Function {
             id,
             name: declared.name,
             description: declared.description,
@@ -133,21 +155,26 @@ struct Declared {
 }
 
 impl Declared {
-    fn parse(lua: &Lua, args: &MultiValue) -> mlua::Result<Declared> {
+    fn parse(lua: &Lua, shared: &Shared, args: &MultiValue) -> mlua::Result<Declared> {
         match (args.front(), args.len()) {
-            (Some(Value::Table(named)), 1) => Declared::parse_named(lua, named),
+            (Some(Value::Table(named)), 1) => Declared::parse_named(lua, shared, named),
             (_, 1) => Err(Fault::err(
                 "calling redis.register_function with a single argument is only applicable to Lua table \
                  (representing named arguments).",
             )),
-            (_, 2) => Declared::parse_pair(lua, &args[0], &args[1]),
+            (_, 2) => Declared::parse_pair(lua, &shared.limits, &args[0], &args[1]),
             _ => Err(Fault::err(
                 "wrong number of arguments to redis.register_function",
             )),
         }
     }
 
-    fn parse_pair(lua: &Lua, name: &Value, callback: &Value) -> mlua::Result<Declared> {
+    fn parse_pair(
+        lua: &Lua,
+        limits: &Limits,
+        name: &Value,
+        callback: &Value,
+    ) -> mlua::Result<Declared> {
         let name = text(lua, name)?.ok_or_else(|| {
             Fault::err("first argument to redis.register_function must be a string")
         })?;
@@ -157,21 +184,27 @@ impl Declared {
             ));
         };
         Ok(Declared {
-            name: sound_name(&name)?,
+            name: sound_name(&name, limits)?,
             callback: callback.clone(),
             description: None,
             flags: Flags::DECLARED,
         })
     }
 
-    fn parse_named(lua: &Lua, named: &Table) -> mlua::Result<Declared> {
+    fn parse_named(lua: &Lua, shared: &Shared, named: &Table) -> mlua::Result<Declared> {
+        let limits = &shared.limits;
         let (mut name, mut callback, mut description) = (None, None, None);
         let mut flags = Flags::DECLARED;
         for pair in named.pairs::<Value, Value>() {
+            shared.work(ARGUMENT_STEPS)?;
             let (key, value) = pair?;
             let key = text(lua, &key)?.ok_or_else(|| {
                 Fault::err("named argument key given to redis.register_function is not a string")
             })?;
+            let key = key.as_bytes();
+            if limits.name_bytes_max < key.len() {
+                return Err(Fault::err(UNKNOWN_ARGUMENT));
+            }
             let expected = |kind: &str| {
                 let key = String::from_utf8_lossy(&key);
                 Fault::err(&format!(
@@ -181,18 +214,17 @@ impl Declared {
             match (&*key.to_ascii_lowercase(), value) {
                 (b"function_name", value) => {
                     let value = text(lua, &value)?.ok_or_else(|| expected("string"))?;
-                    name = Some(sound_name(&value)?);
+                    name = Some(sound_name(&value, limits)?);
                 }
                 (b"description", value) => {
-                    description = Some(text(lua, &value)?.ok_or_else(|| expected("string"))?);
+                    let value = text(lua, &value)?.ok_or_else(|| expected("string"))?;
+                    description = Some(sound_description(&value, limits)?);
                 }
                 (b"callback", Value::Function(value)) => callback = Some(value),
                 (b"callback", _) => return Err(expected("function")),
-                (b"flags", value) => flags.add(parse_flags(lua, &value)?),
+                (b"flags", value) => flags.add(parse_flags(lua, shared, &value)?),
                 _ => {
-                    return Err(Fault::err(
-                        "unknown argument given to redis.register_function",
-                    ));
+                    return Err(Fault::err(UNKNOWN_ARGUMENT));
                 }
             }
         }
@@ -210,33 +242,51 @@ impl Declared {
     }
 }
 
-fn sound_name(name: &[u8]) -> mlua::Result<String> {
-    checked_name(name).ok_or_else(|| Fault::Reply(BAD_NAME.into()).into_lua())
+/// Returns a copy of the name of a function. The length is checked before the copy is made, since
+/// the interpreter's limit of memory does not include the copy.
+fn sound_name(name: &LuaString, limits: &Limits) -> mlua::Result<String> {
+    let (name, bytes_max) = (name.as_bytes(), limits.name_bytes_max);
+    if bytes_max < name.len() {
+        let text = format!("the name of a function is longer than {bytes_max} bytes");
+        return Err(Fault::err(&text));
+    }
+    checked_name(&name).ok_or_else(|| Fault::Reply(BAD_NAME.into()).into_lua())
 }
 
-fn parse_flags(lua: &Lua, value: &Value) -> mlua::Result<Flags> {
+/// Returns a copy of the description of a function, whose length is checked before.
+fn sound_description(description: &LuaString, limits: &Limits) -> mlua::Result<Bytes> {
+    let (description, bytes_max) = (description.as_bytes(), limits.description_bytes_max);
+    if bytes_max < description.len() {
+        let text = format!("the description of a function is longer than {bytes_max} bytes");
+        return Err(Fault::err(&text));
+    }
+    Ok(Bytes::copy_from_slice(&description))
+}
+
+fn parse_flags(lua: &Lua, shared: &Shared, value: &Value) -> mlua::Result<Flags> {
     let Value::Table(names) = value else {
         return Err(Fault::err(
             "flags argument to redis.register_function must be a table representing function flags",
         ));
     };
     let mut flags = Flags::default();
-    for name in names.sequence_values::<Value>() {
+    for (index, name) in names.sequence_values::<Value>().enumerate() {
+        if index == FLAGS_MAX {
+            let text = format!("a function cannot declare more than {FLAGS_MAX} flags");
+            return Err(Fault::err(&text));
+        }
+        shared.work(ARGUMENT_STEPS)?;
         let name = text(lua, &name?)?;
-        let flag = name.and_then(|name| Flags::named(&name));
+        let flag = name.and_then(|name| Flags::named(&name.as_bytes()));
         flags.add(flag.ok_or_else(|| Fault::err("unknown flag given"))?);
     }
     Ok(flags)
 }
 
-/// Returns a string, or the text of a number.
-fn text(lua: &Lua, value: &Value) -> mlua::Result<Option<Bytes>> {
-    if !matches!(
-        value,
-        Value::String(_) | Value::Integer(_) | Value::Number(_)
-    ) {
-        return Ok(None);
+/// Returns a string, or the text of a number. No bytes of a string are copied.
+fn text(lua: &Lua, value: &Value) -> mlua::Result<Option<LuaString>> {
+    match value {
+        Value::String(_) | Value::Integer(_) | Value::Number(_) => lua.coerce_string(value.clone()),
+        _ => Ok(None),
     }
-    let text = lua.coerce_string(value.clone())?;
-    Ok(text.map(|text| Bytes::copy_from_slice(&text.as_bytes())))
 }

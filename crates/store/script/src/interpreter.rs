@@ -215,7 +215,8 @@ impl Parts {
     /// Loads a library of functions. The reply is a status, or an error.
     fn load_library(&self, lua: &Lua, code: &[u8]) -> Reply {
         self.shared.reset();
-        *self.shared.registering.borrow_mut() = Some(Vec::new());
+        self.shared.kill_command.set("FUNCTION KILL");
+        *self.shared.registering.borrow_mut() = Some(function::Registering::default());
         let function = match compile(lua, code, LIBRARY_NAME, &self.environment) {
             Ok(function) => function,
             Err(error) => {
@@ -249,7 +250,7 @@ impl Parts {
 
     /// Ends the load of a library, and returns its functions.
     pub(crate) fn take_registered(&self) -> Vec<function::Function> {
-        self.shared.registering.take().unwrap_or_default()
+        self.shared.registering.take().unwrap_or_default().functions
     }
 
     /// Removes a function of a library.
@@ -257,12 +258,18 @@ impl Parts {
         self.functions.raw_set(id.0, Value::Nil)
     }
 
-    /// Collects garbage after a script: a little after each few scripts, all of it if much memory
-    /// is in use.
+    /// Collects garbage after a script: a little after each few scripts, all of it if the memory in
+    /// use has grown much since the last full collection.
     pub(crate) fn clean_up(&self, lua: &Lua, ended: u64) {
         lua.gc_restart();
-        let collected = if self.shared.limits.memory_bytes_max / 4 < lua.used_memory() {
-            lua.gc_collect()
+        let limit = self.shared.limits.memory_bytes_max;
+        let kept = self.shared.collected_bytes.get();
+        // Half of the free memory stays for the next script.
+        let grown = (2 * kept).min(kept + limit.saturating_sub(kept) / 2);
+        let collected = if grown.max(limit / 4) < lua.used_memory() {
+            let collected = lua.gc_collect();
+            self.shared.collected_bytes.set(lua.used_memory());
+            collected
         } else if ended.is_multiple_of(SCRIPTS_PER_COLLECTION) {
             lua.gc_step().map(drop)
         } else {

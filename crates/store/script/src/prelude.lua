@@ -1,5 +1,6 @@
--- Environment of all scripts. Gets a table of functions that Rust implements. Returns a table with the
--- function that runs a script, the environment, and the contents of the environment.
+-- Environment of all scripts and functions. Gets a table of functions that Rust implements. Returns a
+-- table with the function `run`, which runs a script or calls a function; the environment, its contents
+-- and its metatable; and the globals that a library of functions sees while it is loaded.
 
 local native = ...
 local error, getmetatable, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =

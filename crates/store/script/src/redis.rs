@@ -15,6 +15,9 @@ use crate::step::{Call, Input, Level, Step};
 /// The flag of [`REPL_ALL`] for the journal.
 const REPL_AOF: i64 = 1;
 
+/// Maximum bytes of a line of the log, as in Redis. The rest of the line is cut off.
+const LOG_BYTES_MAX: usize = 1024;
+
 /// Version of Redis whose scripting the store follows.
 const VERSION: &str = "7.2.4";
 const VERSION_NUMBER: i64 = 0x0007_0204;
@@ -184,13 +187,22 @@ fn log(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<Value> {
         3 => Level::Warning,
         _ => return Err(Fault::err("Invalid debug level.")),
     };
-    let mut words = Vec::new();
-    for value in args {
-        if let Some(text) = lua.coerce_string(value)? {
-            words.push(text.to_string_lossy());
+    let mut line: Vec<u8> = Vec::new();
+    for (index, value) in args.enumerate() {
+        let Some(word) = lua.coerce_string(value)? else {
+            continue;
+        };
+        if 0 < index {
+            line.push(b' ');
+        }
+        let free = LOG_BYTES_MAX.saturating_sub(line.len());
+        line.extend(word.as_bytes().iter().take(free));
+        if LOG_BYTES_MAX <= line.len() {
+            break;
         }
     }
-    let text = words.join(" ");
+    line.truncate(LOG_BYTES_MAX);
+    let text = String::from_utf8_lossy(&line).into_owned();
     shared.exchange(Step::Log { level, text })?;
     Ok(Value::Nil)
 }

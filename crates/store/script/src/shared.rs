@@ -8,7 +8,7 @@ use mlua::Function;
 use resp::Proto;
 
 use crate::fault::Fault;
-use crate::function::Function as LibraryFunction;
+use crate::function::Registering;
 use crate::json_settings::JsonSettings;
 use crate::limits::Limits;
 use crate::random::Random;
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) random: RefCell<Random>,
     pub(crate) json: Cell<JsonSettings>,
     /// Functions that the library has registered so far, if one is being loaded.
-    pub(crate) registering: RefCell<Option<Vec<LibraryFunction>>>,
+    pub(crate) registering: RefCell<Option<Registering>>,
     /// Number of the next function that is registered.
     pub(crate) next_function: Cell<i64>,
     /// Name of the command that ends what runs.
@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) error_is_counted: Cell<bool>,
     /// True after SCRIPT KILL, until the script has ended.
     pub(crate) is_killed: Cell<bool>,
+    /// Bytes in use after the last full collection of garbage.
+    pub(crate) collected_bytes: Cell<usize>,
     /// Steps of native work since the last pause.
     native_steps: Cell<u32>,
     /// Function that suspends the stack of scripts; `None` until the stack runs.
@@ -63,6 +65,7 @@ impl Shared {
             kill_command: Cell::new("SCRIPT KILL"),
             error_is_counted: Cell::new(false),
             is_killed: Cell::new(false),
+            collected_bytes: Cell::new(0),
             native_steps: Cell::new(0),
             suspend: RefCell::new(None),
             outbox: Cell::new(None),

@@ -22,7 +22,6 @@ use crate::client::Peer;
 use crate::clock::Clock;
 use crate::config::{Config, LogLevel};
 use crate::connection::serve;
-use crate::functions::Functions;
 use crate::housekeeping::{defragment_on_request, run_housekeeping};
 use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Loss, Persist, jobs};
@@ -150,7 +149,6 @@ impl Server {
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        check_functions(&config, &limits, &keyspace)?;
         // The core takes these values when it starts, and builds its state from them.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
         // Triggered after the last snapshot is written. Only then does the reactor stop.
@@ -365,14 +363,4 @@ fn bind_unix(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListe
     }
     listener.set_nonblocking(true)?;
     Ok(listener)
-}
-
-/// Checks that the functions in the store's files can be loaded. The core loads them again, because
-/// an interpreter belongs to its thread.
-fn check_functions(config: &Config, limits: &Limits, keyspace: &Keyspace) -> Result<(), Error> {
-    let loaded = Functions::of_sources(limits.scripts, keyspace.functions());
-    loaded.map(drop).map_err(|fault| {
-        let dir = &config.dir;
-        Error::data(format!("{dir}: a library of functions: {fault}"))
-    })
 }

@@ -83,21 +83,23 @@ impl State {
         state.keyspace.set_journaling(state.persist.is_journaling());
         state.keyspace.set_blob_freezer(reactor::zero_copy);
         state.apply_settings();
-        if let Err(fault) = state.load_functions() {
-            tracing::error!(fault, "cannot load the functions");
-        }
+        state.load_functions();
         state
     }
 
     /// Loads the functions whose sources are in the keyspace, in place of those that are loaded.
-    ///
-    /// # Errors
-    /// The reason why they cannot be loaded; there are then no functions.
-    pub(crate) fn load_functions(&mut self) -> Result<(), String> {
+    /// Sources that cannot be loaded are kept.
+    pub(crate) fn load_functions(&mut self) {
+        // Ends the old interpreter first, so that there are never two.
+        self.scripts.functions.flush();
         let sources = self.keyspace.functions();
-        self.scripts.functions = Functions::new(self.limits.scripts);
-        self.scripts.functions = Functions::of_sources(self.limits.scripts, sources)?;
-        Ok(())
+        self.scripts.functions = Functions::of_sources(self.limits.scripts, sources);
+    }
+
+    /// Sets the sources in the keyspace, which snapshots contain, to those of the libraries.
+    pub(crate) fn keep_functions(&mut self) {
+        let sources = self.scripts.functions.sources();
+        self.keyspace.set_functions(sources);
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

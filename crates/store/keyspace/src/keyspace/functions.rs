@@ -5,7 +5,9 @@ use bytes::Bytes;
 
 use super::{Journal, Keyspace};
 use crate::commands::dump::{body, seal};
-use crate::rdb::{Cursor, Writer, opcode, reading};
+use crate::rdb::{Cursor, STRING_TOO_LONG, Stop, Writer, opcode};
+
+const TOO_MUCH_CODE: &str = "ERR too much code in libraries, remove libraries with FUNCTION DELETE";
 
 impl Keyspace {
     /// Returns the sources of the function libraries.
@@ -37,14 +39,20 @@ impl Keyspace {
         seal(payload)
     }
 
-    /// Returns the sources of the function libraries in a payload of FUNCTION DUMP.
+    /// Returns the sources of the function libraries in a payload of FUNCTION DUMP. No more than
+    /// `bytes_max` bytes are decompressed.
     ///
     /// # Errors
-    /// The error reply for a payload that is damaged, or that is not of this kind.
-    pub fn functions_of_payload(&self, payload: &[u8]) -> Result<Vec<Bytes>, &'static str> {
+    /// The error reply for a payload that is damaged, that is not of this kind, or whose libraries
+    /// exceed `bytes_max`.
+    pub fn functions_of_payload(
+        payload: &[u8],
+        bytes_max: usize,
+    ) -> Result<Vec<Bytes>, &'static str> {
         let body = body(payload).ok_or("ERR DUMP payload version or checksum are wrong")?;
         let mut cursor = Cursor::new(body);
         let mut sources = Vec::new();
+        let mut free_bytes = bytes_max;
         while cursor.at < body.len() {
             match cursor.byte() {
                 Ok(opcode::FUNCTION) => {}
@@ -53,9 +61,15 @@ impl Keyspace {
                 }
                 _ => return Err("ERR given type is not a function"),
             }
-            let source = cursor.string(reading(self).string_bytes_max);
-            let source = source.map_err(|_| "ERR failed loading the given functions payload")?;
-            sources.push(source.into_bytes());
+            let source = cursor.string(free_bytes).map_err(|stop| match stop {
+                Stop::Bad(STRING_TOO_LONG) => TOO_MUCH_CODE,
+                _ => "ERR failed loading the given functions payload",
+            })?;
+            let source = source.into_bytes();
+            // An empty source counts, too, since its element of the vector needs memory.
+            let bytes = source.len() + size_of::<Bytes>();
+            free_bytes = free_bytes.checked_sub(bytes).ok_or(TOO_MUCH_CODE)?;
+            sources.push(source);
         }
         Ok(sources)
     }

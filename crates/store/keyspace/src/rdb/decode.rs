@@ -22,6 +22,9 @@ pub(crate) enum Stop {
     Bad(&'static str),
 }
 
+/// Fault of a string that is longer than its reader allows.
+pub(crate) const STRING_TOO_LONG: &str = "a string exceeds proto-max-bulk-len";
+
 /// Read position in untrusted bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
@@ -93,13 +96,12 @@ impl<'a> Cursor<'a> {
             if len <= bytes_max {
                 Ok(len)
             } else {
-                Err(Stop::Bad("a string exceeds proto-max-bulk-len"))
+                Err(Stop::Bad(STRING_TOO_LONG))
             }
         };
         Ok(match self.length()? {
             Length::Plain(len) => {
-                let len = usize::try_from(len)
-                    .map_err(|_| Stop::Bad("a string exceeds proto-max-bulk-len"))?;
+                let len = usize::try_from(len).map_err(|_| Stop::Bad(STRING_TOO_LONG))?;
                 Text::Plain(self.take(bounded(len)?)?)
             }
             Length::Int8 => Text::Int(i64::from(i8::from_le_bytes(self.array()?))),

@@ -12,6 +12,8 @@ use crate::value::Value;
 
 /// Length of the magic and the version at the start of a file, in bytes.
 const HEAD_BYTES: usize = 9;
+/// Minimum of the limit for the source of a library of functions, in bytes.
+const LIBRARY_BYTES_MAX: usize = 512 << 20;
 
 /// Options for loading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +216,9 @@ impl Loader {
                     };
                 }
                 opcode::FUNCTION => {
-                    let library = from.string(reading.string_bytes_max)?.into_bytes();
+                    // FUNCTION RESTORE accepts sources that exceed `proto-max-bulk-len`.
+                    let bytes_max = reading.string_bytes_max.max(LIBRARY_BYTES_MAX);
+                    let library = from.string(bytes_max)?.into_bytes();
                     return Ok(Item::Function(library));
                 }
                 opcode::FUNCTION_OLD => {

@@ -1,12 +1,19 @@
 //! Libraries of functions.
 
 use expect_test::expect;
+use resp::Reply;
 
 use super::{answer, show};
 use crate::{Engine, Function, Job, LibraryHead, Limits, Step, Target};
 
 fn engine() -> Engine {
     Engine::new(Limits::default()).expect("memory for an interpreter")
+}
+
+fn engine_with(change: impl FnOnce(&mut Limits)) -> Engine {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    Engine::new(limits).expect("memory for an interpreter")
 }
 
 fn finish(engine: &mut Engine, mut step: Step) -> String {
@@ -231,4 +238,123 @@ fn the_first_line_names_the_library() {
         ERR Engine 'js' not found
     "#]]
     .assert_eq(&shown);
+}
+
+#[test]
+fn registered_names_descriptions_and_functions_are_limited() {
+    let mut engine = engine_with(|limits| {
+        limits.library_functions_max = 3;
+        limits.name_bytes_max = 16;
+        limits.description_bytes_max = 16;
+    });
+    let mut shown = String::new();
+    for code in [
+        "for i = 1, 4 do redis.register_function('f' .. i, function() end) end",
+        "for i = 1, 3 do redis.register_function('f' .. i, function() end) end",
+        "redis.register_function('aaaaaaaaaaaaaaaaa', function() end)",
+        "redis.register_function('aaaaaaaaaaaaaaaa', function() end)",
+        "redis.register_function{function_name = 'f', callback = function() end, description = 'aaaaaaaaaaaaaaaaa'}",
+        "redis.register_function{function_name = 'f', callback = function() end, description = 'aaaaaaaaaaaaaaaa'}",
+        "redis.register_function{aaaaaaaaaaaaaaaaa = 1}",
+        "redis.register_function{function_name = 'f', callback = function() end, flags = {
+            'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes',
+            'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes',
+            'no-writes'}}",
+    ] {
+        let (reply, functions) = load(&mut engine, code);
+        shown += &format!("{reply} {}\n", functions.len());
+    }
+    expect![[r#"
+        -ERR Error registering functions: ERR a library cannot register more than 3 functions 3
+        +OK 3
+        -ERR Error registering functions: ERR the name of a function is longer than 16 bytes 0
+        +OK 1
+        -ERR Error registering functions: ERR the description of a function is longer than 16 bytes 0
+        +OK 1
+        -ERR Error registering functions: ERR unknown argument given to redis.register_function 0
+        -ERR Error registering functions: ERR a function cannot declare more than 16 flags 0
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn registrations_count_as_work() {
+    let pauses = |code: &str| {
+        let mut engine = engine_with(|limits| {
+            limits.instructions_per_step = 1 << 30;
+            limits.native_steps_per_step = 1000;
+        });
+        let mut step = engine.start_load(format!("\n{code}").into());
+        let mut pauses = 0;
+        while matches!(step, Step::Pause) {
+            pauses += 1;
+            step = engine.go_on();
+        }
+        assert!(matches!(step, Step::Done(Reply::Simple(_))), "{step:?}");
+        pauses
+    };
+    let many = "for i = 1, 100 do redis.register_function('f' .. i, function() end) end";
+    assert_eq!(pauses(many), 10);
+    let flags = "for i = 1, 100 do redis.register_function{function_name = 'f' .. i, callback = function() end,
+        flags = {'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes', 'no-writes'}} end";
+    assert_eq!(pauses(flags), 20);
+}
+
+#[test]
+fn a_load_that_is_killed_names_the_command_for_functions() {
+    let mut engine = engine_with(|limits| limits.instructions_per_step = 1000);
+    let step = engine.start_load("\nwhile true do end".into());
+    assert!(matches!(step, Step::Pause), "{step:?}");
+    let Step::Done(reply) = engine.kill() else {
+        panic!("the load has ended");
+    };
+    let shown = show(&reply);
+    assert!(shown.contains("FUNCTION KILL"), "{shown}");
+}
+
+#[test]
+fn large_tables_of_a_library_are_not_collected_after_each_call() {
+    const LIMIT: usize = 16 << 20;
+    let mut engine = engine_with(|limits| limits.memory_bytes_max = LIMIT);
+    let (reply, functions) = load(
+        &mut engine,
+        "local kept = {}
+        redis.register_function('keep', function() for i = 1, 200000 do kept[i] = i end end)
+        local count = 0
+        redis.register_function('waste', function()
+            count = count + 1
+            local text = string.rep('a', 1000) .. count
+            return 1
+        end)",
+    );
+    assert_eq!(reply, "+OK");
+    call(&mut engine, &functions[0]);
+    call(&mut engine, &functions[1]);
+    let (mut before, mut collections) = (engine.used_bytes(), 0);
+    assert!(LIMIT / 4 < before && before < LIMIT, "{before}");
+    for _ in 0..400 {
+        assert_eq!(call(&mut engine, &functions[1]), "1");
+        let used = engine.used_bytes();
+        collections += usize::from(used <= before);
+        before = used;
+    }
+    assert!(collections < 100, "{collections}");
+}
+
+#[test]
+fn a_line_of_the_log_is_limited() {
+    let mut engine = engine();
+    let code = "redis.log(redis.LOG_NOTICE, string.rep('a', 1000), string.rep('b', 1000), 'c')";
+    let sha = engine.load(code.as_bytes()).expect("a valid script");
+    let step = engine.start(Job {
+        target: Target::Script(sha),
+        keys: Vec::new(),
+        args: Vec::new(),
+    });
+    let Step::Log { text, .. } = &step else {
+        panic!("the script writes to the log: {step:?}");
+    };
+    assert_eq!(text.len(), 1024);
+    assert!(text.ends_with(&format!("a {}", "b".repeat(23))), "{text}");
+    let step = engine.go_on();
+    assert_eq!(finish(&mut engine, step), "nil");
 }

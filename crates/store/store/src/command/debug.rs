@@ -105,9 +105,16 @@ fn reload(call: &mut Call<'_>, run: Reload) {
     let now_ms = call.state.now_ms();
     let (config, keyspace) = (&call.state.config, &mut call.state.keyspace);
     let reloaded = run(&mut call.state.persist, config, keyspace, now_ms);
-    match reloaded.and_then(|()| call.state.load_functions()) {
-        Ok(()) => call.out().ok(),
-        Err(text) => call.error(&text),
+    match reloaded {
+        Ok(()) => {
+            call.state.load_functions();
+            call.out().ok();
+        }
+        Err(text) => {
+            // The libraries that are loaded stay, and so must their sources.
+            call.state.keep_functions();
+            call.error(&text);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! FCALL, FCALL_RO, and FUNCTION.
 
+use keyspace::Keyspace;
 use script::{Job, Target};
 
 use super::call::Call;
@@ -58,9 +59,8 @@ pub(super) fn function(call: &mut Call<'_>) {
 
 /// Records that the command has changed the libraries.
 fn note_change(call: &mut Call<'_>) {
-    let sources = call.state.scripts.functions.sources();
     let db = call.state.clients[call.key].session.db();
-    call.state.keyspace.set_functions(sources);
+    call.state.keep_functions();
     call.state.keyspace.note_function_change(db, call.args);
 }
 
@@ -110,7 +110,8 @@ fn restore(call: &mut Call<'_>) {
             );
         }
     };
-    let sources = call.state.keyspace.functions_of_payload(&call.args[2]);
+    let bytes_max = call.state.limits.scripts.loaded_bytes_max;
+    let sources = Keyspace::functions_of_payload(&call.args[2], bytes_max);
     let restored = sources.map_err(str::to_owned).and_then(|sources| {
         let functions = &mut call.state.scripts.functions;
         functions.restore(&sources, policy, LOAD_TIME_MAX)

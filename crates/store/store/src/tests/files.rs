@@ -630,6 +630,11 @@ fn write_snapshot(keyspace: &mut Keyspace, dir: &Dir) {
 
 /// Opens the store's files, sends commands as a client, and returns the replies.
 fn serve(config: &Config, calls: &[&[&str]]) -> String {
+    serve_and_keep(config, calls).0
+}
+
+/// Serves commands as [`serve`] does, and returns the replies and the state.
+fn serve_and_keep(config: &Config, calls: &[&[&str]]) -> (String, State) {
     let (keyspace, persist) = open(config).expect("sound");
     let mut state = State::new(config.clone(), Limits::default(), keyspace, persist);
     let peer = Peer {
@@ -647,7 +652,81 @@ fn serve(config: &Config, calls: &[&[&str]]) -> String {
             .collect();
         dispatch(&mut state, key, &call, Prefetched::default());
     }
-    String::from_utf8_lossy(&state.clients[key].out.to_bytes()).into_owned()
+    let replies = state.clients[key].out.to_bytes();
+    (String::from_utf8_lossy(&replies).into_owned(), state)
+}
+
+#[test]
+fn libraries_that_cannot_be_loaded_stay_in_the_files() {
+    let dir = Dir::new("unloaded");
+    let library = |name: &str| {
+        format!("#!lua name={name}\nredis.register_function('{name}', function() return 1 end)")
+    };
+    let bad = "#!lua name=bad\nreturn +".to_owned();
+    let (good, other, nameless) = (library("good"), library("other"), "return 1".to_owned());
+    let snapshot_only = dir.config("appendonly no\nenable-debug-command yes");
+    let (mut keyspace, persist) = open(&snapshot_only).expect("sound");
+    let sources = [&bad, &nameless, &good].map(|source| Bytes::from(source.clone()));
+    keyspace.set_functions(sources.to_vec());
+    write_snapshot(&mut keyspace, &dir);
+    drop(persist);
+
+    let check = |state: &State, expected: &[&String]| {
+        let mut kept = state.keyspace.functions().to_vec();
+        kept.sort();
+        let mut expected: Vec<Bytes> = expected
+            .iter()
+            .map(|it| Bytes::from((*it).clone()))
+            .collect();
+        expected.sort();
+        assert_eq!(kept, expected);
+    };
+    let calls: &[&[&str]] = &[
+        &["FCALL", "good", "0"],
+        &["FUNCTION", "LOAD", &other],
+        &["DEBUG", "RELOAD"],
+        &["FUNCTION", "DELETE", "good"],
+        &["FCALL", "other", "0"],
+    ];
+    let (replies, state) = serve_and_keep(&snapshot_only, calls);
+    assert_eq!(replies, ":1\r\n$5\r\nother\r\n+OK\r\n+OK\r\n:1\r\n");
+    check(&state, &[&bad, &nameless, &other]);
+    drop(state);
+
+    let journaled = dir.config("enable-debug-command yes");
+    let mut calls = calls.to_vec();
+    calls[2] = &["DEBUG", "LOADAOF"];
+    let (replies, state) = serve_and_keep(&journaled, &calls);
+    assert_eq!(replies, ":1\r\n$5\r\nother\r\n+OK\r\n+OK\r\n:1\r\n");
+    check(&state, &[&bad, &nameless, &other]);
+    drop(state);
+    let (_, state) = serve_and_keep(&journaled, &[&["FUNCTION", "DELETE", "bad"]]);
+    check(&state, &[&nameless, &other]);
+    drop(state);
+
+    // A reload that fails leaves the libraries as they are.
+    fs::write(dir.increment(), "damaged").expect("written");
+    let (replies, state) = serve_and_keep(
+        &snapshot_only,
+        &[&["DEBUG", "LOADAOF"], &["FCALL", "good", "0"]],
+    );
+    assert!(replies.starts_with("-ERR"), "{replies}");
+    assert!(replies.ends_with("\r\n:1\r\n"), "{replies}");
+    check(&state, &[&bad, &nameless, &good]);
+}
+
+#[test]
+fn the_limit_of_strings_does_not_bound_libraries_of_a_snapshot() {
+    let dir = Dir::new("long-library");
+    let padding = "-".repeat(2 << 20);
+    let source =
+        format!("#!lua name=l\nredis.register_function('f', function() return 1 end)--{padding}");
+    let (mut keyspace, persist) = open(&dir.config("appendonly no")).expect("sound");
+    keyspace.set_functions(vec![source.into()]);
+    write_snapshot(&mut keyspace, &dir);
+    drop(persist);
+    let config = dir.config("appendonly no\nproto-max-bulk-len 1mb");
+    assert_eq!(serve(&config, &[&["FCALL", "f", "0"]]), ":1\r\n");
 }
 
 #[test]
