@@ -96,7 +96,7 @@ impl Functions {
     /// cannot be loaded are kept.
     pub(crate) fn of_sources(limits: Limits, sources: &[Bytes]) -> Functions {
         let mut functions = Functions::new(limits);
-        // Added at the end, so that the libraries that could not be loaded take no room from others.
+        // Added at the end, so that libraries that could not be loaded take no room from others.
         let mut unloaded = Vec::new();
         for source in sources {
             let deadline = Instant::now() + START_TIME_MAX;

@@ -218,8 +218,7 @@ impl Loader {
                 opcode::FUNCTION => {
                     // FUNCTION RESTORE accepts sources that exceed `proto-max-bulk-len`.
                     let bytes_max = reading.string_bytes_max.max(LIBRARY_BYTES_MAX);
-                    let library = from.string(bytes_max)?.into_bytes();
-                    return Ok(Item::Function(library));
+                    return Ok(Item::Function(from.string(bytes_max)?.into_bytes()));
                 }
                 opcode::FUNCTION_OLD => {
                     return Err(Stop::Bad("functions of Redis 7.0-rc are not supported"));
