@@ -79,11 +79,11 @@ function secondsPlayed(): number {
 }
 
 async function checkMediaSession({ page }: Visit): Promise<void> {
-  const told = await page.evaluate(() => {
+  const announced = await page.evaluate(() => {
     const { metadata, playbackState } = navigator.mediaSession;
     return { title: metadata?.title, artist: metadata?.artist, album: metadata?.album, playbackState };
   });
-  assert.deepEqual(told, { title: album?.tracks[0], artist: album?.artist, album: album?.title, playbackState: "playing" });
+  assert.deepEqual(announced, { title: album?.tracks[0], artist: album?.artist, album: album?.title, playbackState: "playing" });
 }
 
 async function pause({ page, variant }: Visit, bar: Locator): Promise<void> {
